@@ -1,0 +1,12 @@
+//! JSON-RPC 2.0: from one line of bytes to an envelope, and back to text.
+//!
+//! Decides what a message *is* (request, notification, response, batch, or a fault and its code). What a method means,
+//! and in which revision, is decided in [`crate::wire`] and [`crate::server`]. The text is checked once, by serde_json;
+//! everything after that walks trusted text and cuts slices out of it, so that ids, parameters and results travel byte
+//! for byte.
+
+mod message;
+pub(crate) mod scan;
+pub(crate) mod write;
+
+pub use message::{Fault, Incoming, Kind, Message, Parsed, canonical_id};

@@ -1,0 +1,423 @@
+//! What host code says to a call: its answer, and what may come before the answer.
+
+use super::event::{Millis, Reply, RequestKey, StreamId};
+use super::inflight::{After, InFlight};
+use super::{DiagnosticKind, Event, OutputValidation, Server};
+use crate::error::{LocalError, PeerError};
+use crate::jsonrpc::{scan, write};
+use crate::model::LogLevel;
+use crate::wire::Revision;
+use crate::wire::content;
+use crate::wire::entry::{self, CONTENTS};
+use crate::wire::method::Method;
+use crate::wire::result::structured;
+use std::sync::Arc;
+
+impl Server {
+    /// Answers a call. False: the call is over already (answered, cancelled, expired), nothing is sent.
+    ///
+    /// # Errors
+    /// [`LocalError::NotJson`] when a text of `reply` is not the JSON that it must be; [`LocalError::WrongReply`] when
+    /// its kind does not fit the method. The call stays open in both cases.
+    pub fn respond(&mut self, key: RequestKey, reply: Reply<'_>, _now: Millis) -> Result<bool, LocalError> {
+        let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
+        let method = record.method.known();
+        check_reply(method, record.method.as_str(), &reply)?;
+        let Some(mut record) = self.settle(key) else { return Ok(false) };
+        if asks_for_input(&reply) && !method.is_some_and(|method| method.may_ask(record.revision)) {
+            let error = PeerError::internal("Internal error: this request can't be answered by asking for input");
+            self.diagnose(Some(record.stream), DiagnosticKind::BadResult, format!("request {}: {error}", record.id));
+            self.send_answer(record.stream, record.batch, |out| write::error(out, Some(&record.id), &error));
+            self.check_drained(record.stream);
+            return Ok(true);
+        }
+        if let Err(reason) = self.check_output(&record, &reply) {
+            self.diagnose(Some(record.stream), DiagnosticKind::BadResult, format!("request {}: {reason}", record.id));
+            if self.config.output_validation == OutputValidation::Strict {
+                self.send_tool_error(record.stream, record.batch, &record.id, record.revision, &reason);
+                self.check_drained(record.stream);
+                return Ok(true);
+            }
+        }
+        self.apply(record.stream, std::mem::replace(&mut record.after, After::Nothing));
+        let stamp = &self.stamp;
+        let most = self.config.limits.max_completion_values;
+        let revision = record.revision;
+        let write = |out: &mut String| {
+            write::open_result(out, &record.id);
+            if let Reply::Result(result) = reply {
+                stamp.whole(out, trimmed(result), method, revision);
+                out.push('}');
+                return;
+            }
+            out.push('{');
+            stamp.open(out, method, revision);
+            let mut own_meta = None;
+            match reply {
+                Reply::Tool { content, structured: value, is_error, meta } => {
+                    out.push_str(r#""content":"#);
+                    match value {
+                        // Structured content goes out as text too, for peers that read only that
+                        // (`server/tools`, "Structured Content": SHOULD).
+                        Some(value) if scan::elements(trimmed(content)).next().is_none() => {
+                            out.push_str(r#"[{"type":"text","text":"#);
+                            write::string(out, trimmed(value));
+                            out.push_str("}]");
+                        }
+                        _ => content::blocks(out, trimmed(content), revision),
+                    }
+                    if let Some(value) = value.filter(|_| revision.has_structured_content()) {
+                        out.push_str(r#","structuredContent":"#);
+                        let wrapped = record.tool.as_ref().is_some_and(|tool| tool.wrapped);
+                        structured(out, trimmed(value), wrapped, revision);
+                    }
+                    if is_error {
+                        out.push_str(r#","isError":true"#);
+                    }
+                    own_meta = meta.map(trimmed);
+                }
+                Reply::Contents(contents) => {
+                    out.push_str(r#""contents":"#);
+                    entry::sieve(out, trimmed(contents), CONTENTS, revision);
+                }
+                Reply::Prompt { description, messages } => {
+                    if let Some(description) = description {
+                        out.push_str(r#""description":"#);
+                        write::string(out, description);
+                        out.push(',');
+                    }
+                    out.push_str(r#""messages":"#);
+                    content::messages(out, trimmed(messages), revision);
+                }
+                Reply::Completion { values, total, has_more } => {
+                    completion(out, trimmed(values), total, has_more, most);
+                }
+                Reply::Result(_) => {}
+            }
+            stamp.close(out, own_meta, revision);
+            out.push_str("}}");
+        };
+        // Apart from batches the answer is written straight into the stream's text.
+        if record.batch.is_none() {
+            if !matches!(self.outputs.back(), Some(super::Item::Transmit(to, _)) if *to == record.stream) {
+                self.outputs.push_back(super::Item::Transmit(record.stream, String::with_capacity(512)));
+            }
+            if let Some(super::Item::Transmit(_, out)) = self.outputs.back_mut() {
+                write(out);
+                out.push('\n');
+            }
+        } else {
+            let mut text = String::new();
+            write(&mut text);
+            self.send_answer(record.stream, record.batch, |out| out.push_str(&text));
+        }
+        self.check_drained(record.stream);
+        Ok(true)
+    }
+
+    /// Answers a call with a JSON-RPC error. False: the call is over already.
+    ///
+    /// # Errors
+    /// [`LocalError::NotJson`] when `error.data` is not JSON. The call stays open.
+    pub fn fail(&mut self, key: RequestKey, error: &PeerError, _now: Millis) -> Result<bool, LocalError> {
+        if let Some(data) = &error.data {
+            scan::check(data).map_err(|fault| not_json("error data", &fault))?;
+        }
+        let Some(record) = self.settle(key) else { return Ok(false) };
+        let error = PeerError { code: record.revision.error_code(error.code), ..error.clone() };
+        self.send_answer(record.stream, record.batch, |out| write::error(out, Some(&record.id), &error));
+        self.check_drained(record.stream);
+        Ok(true)
+    }
+
+    /// The error for a resource that does not exist, under the code of the peer's revision. False: the call is over.
+    ///
+    /// # Errors
+    /// None today; the type leaves room.
+    pub fn fail_unknown_resource(&mut self, key: RequestKey, uri: &str, now: Millis) -> Result<bool, LocalError> {
+        let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
+        let error = super::request::unknown_resource(uri, record.revision);
+        self.fail(key, &error, now)
+    }
+
+    /// Tells how far a call is. False, and nothing is sent: the peer did not ask, the value does not rise, or the call
+    /// is over (`basic/patterns/progress`).
+    ///
+    /// # Errors
+    /// [`LocalError::NotANumber`] for NaN and infinite values.
+    pub fn progress(
+        &mut self,
+        key: RequestKey,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<&str>,
+    ) -> Result<bool, LocalError> {
+        if !progress.is_finite() || total.is_some_and(|total| !total.is_finite()) {
+            return Err(LocalError::NotANumber);
+        }
+        let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
+        let (stream, revision) = (record.stream, record.revision);
+        let Some(state) = record.progress.as_mut() else { return Ok(false) };
+        if state.last.is_some_and(|last| progress <= last) {
+            return Ok(false);
+        }
+        state.last = Some(progress);
+        let mut params = String::from(r#"{"progressToken":"#);
+        params.push_str(&state.token);
+        params.push_str(r#","progress":"#);
+        write::number(&mut params, progress);
+        if let Some(total) = total {
+            params.push_str(r#","total":"#);
+            write::number(&mut params, total);
+        }
+        if let Some(message) = message.filter(|_| revision.has_progress_message()) {
+            params.push_str(r#","message":"#);
+            write::string(&mut params, message);
+        }
+        params.push('}');
+        self.send_notification(stream, "notifications/progress", Some(&params));
+        Ok(true)
+    }
+
+    /// Sends a log message that belongs to a call, if the peer wants it: a modern peer by the request's own level, a
+    /// legacy peer by its connection's (`server/utilities/logging`). `data` is JSON text.
+    ///
+    /// # Errors
+    /// [`LocalError::NotJson`] when `data` is not JSON.
+    pub fn log(
+        &mut self,
+        key: RequestKey,
+        level: LogLevel,
+        logger: Option<&str>,
+        data: &str,
+    ) -> Result<bool, LocalError> {
+        let data = scan::check(data).map_err(|fault| not_json("log data", &fault))?;
+        let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
+        let (stream, revision, own) = (record.stream, record.revision, record.log_level);
+        let wanted = if revision.is_modern() { own } else { self.connection_level(stream) };
+        Ok(self.send_log(stream, wanted, level, logger, data))
+    }
+
+    /// Sends a log message that belongs to no call; only legacy peers can get one.
+    ///
+    /// # Errors
+    /// [`LocalError::NotJson`] when `data` is not JSON.
+    pub fn log_stream(
+        &mut self,
+        stream: StreamId,
+        level: LogLevel,
+        logger: Option<&str>,
+        data: &str,
+    ) -> Result<bool, LocalError> {
+        let data = scan::check(data).map_err(|fault| not_json("log data", &fault))?;
+        let wanted = self.connection_level(stream);
+        Ok(self.send_log(stream, wanted, level, logger, data))
+    }
+
+    fn connection_level(&self, stream: StreamId) -> Option<LogLevel> {
+        Some(self.streams.get(&stream)?.legacy.as_ref()?.log_level)
+    }
+
+    fn send_log(
+        &mut self,
+        stream: StreamId,
+        wanted: Option<LogLevel>,
+        level: LogLevel,
+        logger: Option<&str>,
+        data: &str,
+    ) -> bool {
+        let declared = self.config.capabilities.get("logging").is_some();
+        if !declared || wanted.is_none_or(|wanted| level < wanted) {
+            return false;
+        }
+        let mut params = String::from(r#"{"level":"#);
+        write::string(&mut params, level.as_str());
+        if let Some(logger) = logger {
+            params.push_str(r#","logger":"#);
+            write::string(&mut params, logger);
+        }
+        params.push_str(r#","data":"#);
+        write::raw(&mut params, data);
+        params.push('}');
+        self.send_notification(stream, "notifications/message", Some(&params));
+        true
+    }
+
+    /// Sends a notification that belongs to a call, as long as the call is open. `params` is the JSON of an object.
+    ///
+    /// # Errors
+    /// [`LocalError::NotJson`] when `params` is no JSON object.
+    pub fn notify(&mut self, key: RequestKey, method: &str, params: Option<&str>) -> Result<bool, LocalError> {
+        let params = params.map(|params| object("params", params)).transpose()?;
+        let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
+        let stream = record.stream;
+        self.send_notification(stream, method, params);
+        Ok(true)
+    }
+
+    /// A tool result that says that something went wrong, in plain text.
+    pub(super) fn send_tool_error(
+        &mut self,
+        stream: StreamId,
+        batch: Option<u32>,
+        id: &str,
+        revision: Revision,
+        text: &str,
+    ) {
+        let stamp = Arc::clone(&self.stamp);
+        self.send_answer(stream, batch, |out| {
+            write::open_result(out, id);
+            out.push('{');
+            stamp.open(out, Some(Method::ToolsCall), revision);
+            out.push_str(r#""content":[{"type":"text","text":"#);
+            write::string(out, text);
+            out.push_str(r#"}],"isError":true"#);
+            stamp.close(out, None, revision);
+            out.push_str("}}");
+        });
+    }
+
+    /// Checks a tool's structured result against the tool's output schema (`server/tools`, "Output Schema").
+    fn check_output(&self, record: &InFlight, reply: &Reply<'_>) -> Result<(), String> {
+        if self.config.output_validation == OutputValidation::Off {
+            return Ok(());
+        }
+        let Some(schema) = record.tool.as_ref().and_then(|tool| tool.output.as_ref()) else { return Ok(()) };
+        let value = match reply {
+            Reply::Tool { is_error: true, .. } => return Ok(()),
+            Reply::Tool { structured, .. } => *structured,
+            Reply::Result(result) => {
+                let [kind, error, value] =
+                    scan::pick(trimmed(result), ["resultType", "isError", "structuredContent"]).unwrap_or_default();
+                if error == Some("true") || kind.is_some_and(|kind| kind != r#""complete""#) {
+                    return Ok(());
+                }
+                value
+            }
+            _ => return Ok(()),
+        };
+        let Some(value) = value else {
+            return Err("the tool has an output schema and gave no structured result".into());
+        };
+        schema
+            .validate(value)
+            .map_err(|violations| format!("the tool's result does not fit its output schema: {violations}"))
+    }
+
+    /// Brings about what a successful answer means for the stream.
+    pub(super) fn apply(&mut self, stream: StreamId, after: After) {
+        if let After::Nothing = after {
+            return;
+        }
+        let Some(state) = self.streams.get_mut(&stream) else { return };
+        match after {
+            After::Nothing => {}
+            After::SetLevel(level) => {
+                if let Some(legacy) = &mut state.legacy {
+                    legacy.log_level = level;
+                }
+            }
+            After::Subscribe(uri) => {
+                let known = state.watches(&uri);
+                if let Some(legacy) = &mut state.legacy {
+                    legacy.watched.insert(uri.clone());
+                    if !known {
+                        self.event(Event::Subscribed { stream, uri });
+                    }
+                }
+            }
+            After::Unsubscribe(uri) => {
+                let removed = state.legacy.as_mut().is_some_and(|legacy| legacy.watched.remove(&uri));
+                if removed && !state.watches(&uri) {
+                    self.event(Event::Unsubscribed { stream, uri });
+                }
+            }
+        }
+    }
+}
+
+/// Whether a whole result says `input_required` (2026-07-28 `basic/patterns/mrtr`).
+fn asks_for_input(reply: &Reply<'_>) -> bool {
+    let Reply::Result(result) = reply else { return false };
+    matches!(scan::pick(trimmed(result), ["resultType"]), Ok([Some(r#""input_required""#)]))
+}
+
+/// `completion` with at most `most` values, and `hasMore` true where some were cut off.
+fn completion(out: &mut String, values: &str, total: Option<u64>, has_more: Option<bool>, most: usize) {
+    out.push_str(r#""completion":{"values":["#);
+    let mut cut = false;
+    for (at, value) in scan::elements(values).enumerate() {
+        if at == most {
+            cut = true;
+            break;
+        }
+        if at > 0 {
+            out.push(',');
+        }
+        write::raw(out, value);
+    }
+    out.push(']');
+    if let Some(total) = total {
+        out.push_str(r#","total":"#);
+        out.push_str(&total.to_string());
+    }
+    if let Some(more) = has_more.map(|more| more || cut).or(cut.then_some(true)) {
+        out.push_str(r#","hasMore":"#);
+        out.push_str(if more { "true" } else { "false" });
+    }
+    out.push('}');
+}
+
+/// Checks that a reply's kind fits the method and that its texts are the JSON that they must be.
+fn check_reply(method: Option<Method>, name: &str, reply: &Reply<'_>) -> Result<(), LocalError> {
+    let fits = match reply {
+        Reply::Tool { content, structured, meta, .. } => {
+            array("content", content)?;
+            if let Some(value) = structured {
+                scan::check(value).map_err(|fault| not_json("structured", &fault))?;
+            }
+            if let Some(meta) = meta {
+                object("meta", meta)?;
+            }
+            method == Some(Method::ToolsCall)
+        }
+        Reply::Contents(contents) => {
+            array("contents", contents)?;
+            method == Some(Method::ResourcesRead)
+        }
+        Reply::Prompt { messages, .. } => {
+            array("messages", messages)?;
+            method == Some(Method::PromptsGet)
+        }
+        Reply::Completion { values, .. } => {
+            if scan::elements(array("values", values)?).any(|value| !value.starts_with('"')) {
+                return Err(LocalError::NotJson { what: "values", reason: "must be an array of strings".into() });
+            }
+            method == Some(Method::Complete)
+        }
+        Reply::Result(result) => {
+            object("result", result)?;
+            true
+        }
+    };
+    if fits { Ok(()) } else { Err(LocalError::WrongReply { method: name.to_owned() }) }
+}
+
+fn not_json(what: &'static str, fault: &serde_json::Error) -> LocalError {
+    LocalError::NotJson { what, reason: fault.to_string() }
+}
+
+fn array<'a>(what: &'static str, text: &'a str) -> Result<&'a str, LocalError> {
+    let text = scan::check(text).map_err(|fault| not_json(what, &fault))?;
+    if scan::is_array(text) { Ok(text) } else { Err(LocalError::NotJson { what, reason: "must be an array".into() }) }
+}
+
+pub(super) fn object<'a>(what: &'static str, text: &'a str) -> Result<&'a str, LocalError> {
+    let text = scan::check(text).map_err(|fault| not_json(what, &fault))?;
+    if scan::is_object(text) { Ok(text) } else { Err(LocalError::NotJson { what, reason: "must be an object".into() }) }
+}
+
+/// Text that [`check_reply`] accepted, without the blanks that may stand round it.
+fn trimmed(json: &str) -> &str {
+    json.trim_matches([' ', '\t', '\n', '\r'])
+}

@@ -1,0 +1,268 @@
+//! What a server is told about itself before it starts.
+
+use crate::error::LocalError;
+use crate::jsonrpc::{scan, write};
+use crate::limits::Limits;
+use crate::wire::Revision;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// Where the lists of tools, resources and prompts come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CatalogueKind {
+    /// The engine owns them: it answers the lists and checks names, arguments and results.
+    #[default]
+    Static,
+    /// Host code answers each request itself, as an existing application with middleware or per-user visibility must.
+    Delegated,
+}
+
+/// What happens to a tool result that does not fit the tool's own output schema.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputValidation {
+    /// The peer gets a tool error in its place (`server/tools`, "Output Schema": servers MUST conform).
+    #[default]
+    Strict,
+    /// The peer gets the result, the diagnostics a line.
+    Warn,
+    /// Results are not looked at.
+    Off,
+}
+
+/// Caching hints on results that carry them (2026-07-28 `server/utilities/caching`).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct CacheHints {
+    /// Milliseconds for which a result may be considered fresh; 0, the default: not at all.
+    pub ttl_ms: u64,
+    /// Who may share it. Private by default: only the server's author knows that a list is the same for everybody.
+    pub cache_scope: CacheScope,
+}
+
+/// Who may share a cached result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheScope {
+    /// Anybody.
+    Public,
+    /// Only the same authorization context.
+    #[default]
+    Private,
+}
+
+impl Default for CacheHints {
+    fn default() -> Self {
+        Self { ttl_ms: 0, cache_scope: CacheScope::Private }
+    }
+}
+
+impl CacheScope {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Private => "private",
+        }
+    }
+}
+
+/// The capabilities that a server declares, in the newest revision's form (`ServerCapabilities`).
+///
+/// With a static catalogue, `tools`, `resources` and `prompts` that are not given here are declared as soon as the
+/// catalogue holds one. With a delegated catalogue only what is given here is declared, and served.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CapabilityConfig {
+    members: Vec<(String, String)>,
+}
+
+impl CapabilityConfig {
+    /// Reads a `ServerCapabilities` object.
+    ///
+    /// # Errors
+    /// [`LocalError::Config`] when `json` is no JSON object of objects.
+    pub fn from_json(json: &str) -> Result<Self, LocalError> {
+        let bad = |reason: &str| LocalError::Config(format!("capabilities: {reason}"));
+        let json = scan::check(json).map_err(|error| bad(&error.to_string()))?;
+        if !scan::is_object(json) {
+            return Err(bad("must be an object"));
+        }
+        let mut members = Vec::new();
+        for (key, value) in scan::members(json) {
+            let key = scan::plain_string(key).ok_or_else(|| bad("a key is no text"))?.into_owned();
+            match value {
+                "null" => {}
+                value if scan::is_object(value) => members.push((key, value.to_owned())),
+                _ => return Err(bad(&format!("{key:?} must be an object"))),
+            }
+        }
+        Ok(Self { members })
+    }
+
+    /// Declares `name` with the settings object `json`, in the place of an earlier declaration of it.
+    pub fn declare(&mut self, name: &str, json: &str) {
+        self.members.retain(|(key, _)| key != name);
+        self.members.push((name.to_owned(), json.to_owned()));
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.members.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether `name` is declared with its setting `flag` true.
+    pub(crate) fn flag(&self, name: &str, flag: &'static str) -> bool {
+        self.get(name).and_then(|value| scan::pick(value, [flag]).ok()).is_some_and(|[value]| value == Some("true"))
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        let mut out = String::from("{");
+        for (at, (key, value)) in self.members.iter().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            write::string(&mut out, key);
+            out.push(':');
+            write::raw(&mut out, value);
+        }
+        out.push('}');
+        out
+    }
+}
+
+/// Everything a [`crate::Server`] is made from.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// JSON of the server's `Implementation`: name and version, and what the newest revision allows besides.
+    pub info: String,
+    /// For the model: how to use this server.
+    pub instructions: Option<String>,
+    /// The revisions served; all of them by default.
+    pub revisions: Vec<Revision>,
+    /// Where the lists come from.
+    pub catalogue: CatalogueKind,
+    /// What is declared.
+    pub capabilities: CapabilityConfig,
+    /// Definitions on one page of a list. 1,000: most servers fit on one page, and many clients read only the first.
+    pub page_size: usize,
+    /// Caching hints of results that carry them.
+    pub cache: CacheHints,
+    /// What happens to results that do not fit their schema.
+    pub output_validation: OutputValidation,
+    /// Whether modern results name the server in `_meta` (`basic/index`, "Per-response protocol fields": SHOULD).
+    pub identify: bool,
+    /// Methods that the engine could serve itself and host code wants to see instead, as `Event::Call`.
+    pub delegate: Vec<String>,
+    /// Methods that no revision defines and host code serves (extensions).
+    pub extra_methods: Vec<String>,
+    /// The bounds.
+    pub limits: Limits,
+}
+
+impl ServerConfig {
+    /// A server of this name and version, everything else as the defaults say.
+    pub fn new(name: &str, version: &str) -> Self {
+        let mut info = String::from(r#"{"name":"#);
+        write::string(&mut info, name);
+        info.push_str(r#","version":"#);
+        write::string(&mut info, version);
+        info.push('}');
+        Self {
+            info,
+            instructions: None,
+            revisions: Revision::ALL.to_vec(),
+            catalogue: CatalogueKind::Static,
+            capabilities: CapabilityConfig::default(),
+            page_size: 1_000,
+            cache: CacheHints::default(),
+            output_validation: OutputValidation::Strict,
+            identify: true,
+            delegate: Vec::new(),
+            extra_methods: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Reads the JSON form that the other languages pass: an object with the fields of this struct in camelCase,
+    /// `info` required, `info` and `capabilities` as MCP objects.
+    ///
+    /// # Errors
+    /// [`LocalError::Config`] naming what is wrong.
+    pub fn from_json(json: &str) -> Result<Self, LocalError> {
+        let form: Form<'_> = serde_json::from_str(json).map_err(|error| LocalError::Config(error.to_string()))?;
+        let mut config = Self::new("", "");
+        config.info = form.info.get().to_owned();
+        config.instructions = form.instructions;
+        if let Some(names) = form.revisions {
+            config.revisions.clear();
+            for name in names {
+                let revision = Revision::parse(&name)
+                    .ok_or_else(|| LocalError::Config(format!("revisions: {name:?} is not a revision of MCP")))?;
+                config.revisions.push(revision);
+            }
+        }
+        config.catalogue = form.catalogue;
+        if let Some(capabilities) = form.capabilities {
+            config.capabilities = CapabilityConfig::from_json(capabilities.get())?;
+        }
+        config.page_size = form.page_size.unwrap_or(config.page_size);
+        config.cache = form.cache;
+        config.output_validation = form.output_validation;
+        config.identify = form.identify.unwrap_or(true);
+        config.delegate = form.delegate;
+        config.extra_methods = form.extra_methods;
+        config.limits = form.limits;
+        Ok(config)
+    }
+
+    /// Checks what the types can't say and brings the revisions into order.
+    pub(crate) fn checked(mut self) -> Result<Self, LocalError> {
+        let bad = |reason: &str| Err(LocalError::Config(reason.to_owned()));
+        let Ok(info) = scan::check(&self.info) else { return bad("info must be JSON") };
+        match scan::pick(info, ["name", "version"]) {
+            Ok([Some(name), Some(version)]) if name.starts_with('"') && version.starts_with('"') => {}
+            _ => return bad("info must be an object with the strings \"name\" and \"version\""),
+        }
+        self.info = info.to_owned();
+        self.revisions.sort_unstable();
+        self.revisions.dedup();
+        if self.revisions.is_empty() {
+            return bad("revisions must name at least one");
+        }
+        if self.page_size == 0 {
+            return bad("pageSize must be at least 1");
+        }
+        if self.limits.max_depth > Limits::default().max_depth {
+            return bad("limits.maxDepth can't be above 128, which is what the schema validator can walk");
+        }
+        Ok(self)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Form<'a> {
+    #[serde(borrow)]
+    info: &'a RawValue,
+    #[serde(default)]
+    instructions: Option<String>,
+    #[serde(default)]
+    revisions: Option<Vec<String>>,
+    #[serde(default)]
+    catalogue: CatalogueKind,
+    #[serde(borrow, default)]
+    capabilities: Option<&'a RawValue>,
+    #[serde(default)]
+    page_size: Option<usize>,
+    #[serde(default)]
+    cache: CacheHints,
+    #[serde(default)]
+    output_validation: OutputValidation,
+    #[serde(default)]
+    identify: Option<bool>,
+    #[serde(default)]
+    delegate: Vec<String>,
+    #[serde(default)]
+    extra_methods: Vec<String>,
+    #[serde(default)]
+    limits: Limits,
+}

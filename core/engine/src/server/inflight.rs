@@ -1,0 +1,111 @@
+//! The requests that are being served: one record each, found by key and, within its stream, by id.
+
+use super::catalogue::Tool;
+use super::event::{Millis, RequestKey, StreamId};
+use crate::model::LogLevel;
+use crate::server::event::MethodName;
+use crate::wire::Revision;
+use std::sync::Arc;
+
+/// A request that has no answer yet.
+pub(super) struct InFlight {
+    pub(super) stream: StreamId,
+    pub(super) id: Arc<str>,
+    pub(super) revision: Revision,
+    pub(super) method: MethodName,
+    pub(super) tool: Option<Arc<Tool>>,
+    pub(super) progress: Option<Progress>,
+    pub(super) log_level: Option<LogLevel>,
+    /// The batch whose answer this one's is a part of.
+    pub(super) batch: Option<u32>,
+    pub(super) deadline: Option<Millis>,
+    /// What happens when the answer has been sent.
+    pub(super) after: After,
+}
+
+/// Progress that a peer asked for.
+pub(super) struct Progress {
+    pub(super) token: Box<str>,
+    pub(super) last: Option<f64>,
+}
+
+/// What a successful answer of host code brings about.
+pub(super) enum After {
+    Nothing,
+    /// `logging/setLevel` was delegated.
+    SetLevel(LogLevel),
+    /// `resources/subscribe` was delegated.
+    Subscribe(String),
+    /// `resources/unsubscribe` was delegated.
+    Unsubscribe(String),
+}
+
+/// Records under keys that are never given twice.
+#[derive(Default)]
+pub(super) struct Table {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+}
+
+#[derive(Default)]
+struct Slot {
+    generation: u32,
+    record: Option<InFlight>,
+}
+
+impl Table {
+    pub(super) fn insert(&mut self, record: InFlight) -> RequestKey {
+        let at = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            (self.slots.len() - 1) as u32
+        });
+        let slot = &mut self.slots[at as usize];
+        slot.record = Some(record);
+        RequestKey(u64::from(slot.generation) << 32 | u64::from(at))
+    }
+
+    pub(super) fn get_mut(&mut self, key: RequestKey) -> Option<&mut InFlight> {
+        self.slot(key)?.record.as_mut()
+    }
+
+    pub(super) fn remove(&mut self, key: RequestKey) -> Option<InFlight> {
+        let slot = self.slot(key)?;
+        let record = slot.record.take()?;
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(key.0 as u32);
+        Some(record)
+    }
+
+    fn slot(&mut self, key: RequestKey) -> Option<&mut Slot> {
+        let slot = self.slots.get_mut(key.0 as u32 as usize)?;
+        (u64::from(slot.generation) == key.0 >> 32).then_some(slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_never_given_twice() {
+        let record = || InFlight {
+            stream: StreamId(0),
+            id: "1".into(),
+            revision: Revision::V2026_07_28,
+            method: MethodName::Extra("x".into()),
+            tool: None,
+            progress: None,
+            log_level: None,
+            batch: None,
+            deadline: None,
+            after: After::Nothing,
+        };
+        let mut table = Table::default();
+        let first = table.insert(record());
+        assert!(table.remove(first).is_some());
+        let second = table.insert(record());
+        assert_ne!(first, second);
+        assert!(table.get_mut(first).is_none() && table.remove(first).is_none());
+        assert!(table.get_mut(second).is_some());
+    }
+}

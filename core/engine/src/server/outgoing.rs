@@ -1,0 +1,150 @@
+//! Our own requests to legacy peers: sampling, elicitation, roots, ping. Modern peers take none
+//! (2026-07-28 `basic/patterns`: servers MUST NOT initiate requests).
+
+use super::event::{Event, Millis, OutgoingError, OutgoingKey, RequestKey, StreamId};
+use super::stream::Outgoing;
+use super::{DiagnosticKind, Server, answer};
+use crate::error::{LocalError, PeerError};
+use crate::jsonrpc::{Message, scan, write};
+
+impl Server {
+    /// Asks a legacy peer; the end comes as [`Event::Response`]. `related` is the call that needs it, if any: a call
+    /// of a modern peer can't ask. `params` is the JSON of an object. Without `timeout_ms` the peer has
+    /// `limits.outgoing_timeout_ms`; 0 is no bound.
+    ///
+    /// # Errors
+    /// [`LocalError::NoBackChannel`] where the peer takes no requests, [`LocalError::CapabilityNotDeclared`] where the
+    /// client did not declare what the method needs, [`LocalError::Limit`], [`LocalError::NotJson`].
+    pub fn request(
+        &mut self,
+        stream: StreamId,
+        related: Option<RequestKey>,
+        method: &str,
+        params: Option<&str>,
+        timeout_ms: Option<u64>,
+        now: Millis,
+    ) -> Result<OutgoingKey, LocalError> {
+        let params = params.map(|params| answer::object("params", params)).transpose()?;
+        if let Some(key) = related {
+            let record = self.requests.get_mut(key).ok_or(LocalError::NoBackChannel)?;
+            if record.revision.is_modern() {
+                return Err(LocalError::NoBackChannel);
+            }
+        }
+        let state = self.streams.get_mut(&stream).ok_or(LocalError::UnknownStream)?;
+        let legacy = state.legacy.as_ref().ok_or(LocalError::NoBackChannel)?;
+        // Before `initialized` only pings may be sent (2025-11-25 `basic/lifecycle`, "Initialization").
+        if state.draining.is_some() || (!legacy.ready && method != "ping") {
+            return Err(LocalError::NoBackChannel);
+        }
+        if let Some(needed) = capability_for(method)
+            && !matches!(scan::pick(&legacy.client.capabilities, [needed]), Ok([Some(value)]) if scan::is_object(value))
+        {
+            return Err(LocalError::CapabilityNotDeclared(needed));
+        }
+        if state.outgoing.len() >= self.config.limits.max_outgoing {
+            return Err(LocalError::Limit("maxOutgoing"));
+        }
+        let key = OutgoingKey(self.next_outgoing);
+        self.next_outgoing += 1;
+        let timeout = timeout_ms.unwrap_or(self.config.limits.outgoing_timeout_ms);
+        let deadline = (timeout > 0).then(|| now.saturating_add(timeout));
+        state.outgoing.insert(key, Outgoing { deadline });
+        let out = self.transmit(stream);
+        out.push_str(r#"{"jsonrpc":"2.0","id":"#);
+        out.push_str(&key.0.to_string());
+        out.push_str(r#","method":"#);
+        write::string(out, method);
+        if let Some(params) = params {
+            out.push_str(r#","params":"#);
+            write::raw(out, params);
+        }
+        out.push_str("}\n");
+        Ok(key)
+    }
+
+    /// Stops waiting for a request of ours and tells the peer. False: it is over already.
+    ///
+    /// # Errors
+    /// None today; the type leaves room.
+    pub fn abandon(&mut self, key: OutgoingKey, reason: Option<&str>) -> Result<bool, LocalError> {
+        let Some(stream) = self.streams.values_mut().find(|stream| stream.outgoing.contains_key(&key)) else {
+            return Ok(false);
+        };
+        let id = stream.id;
+        stream.outgoing.remove(&key);
+        self.send_cancelled(id, key, reason);
+        Ok(true)
+    }
+
+    fn send_cancelled(&mut self, stream: StreamId, key: OutgoingKey, reason: Option<&str>) {
+        let mut params = format!(r#"{{"requestId":{}"#, key.0);
+        if let Some(reason) = reason {
+            params.push_str(r#","reason":"#);
+            write::string(&mut params, reason);
+        }
+        params.push('}');
+        self.send_notification(stream, "notifications/cancelled", Some(&params));
+    }
+
+    pub(super) fn handle_response(&mut self, stream: StreamId, message: &Message<'_>) {
+        // A peer that answers with the number as a string is at fault, and understood: all our ids are numbers.
+        let number = message.id.trim_matches('"').parse().ok().map(OutgoingKey);
+        let state = self.streams.get_mut(&stream);
+        let known = number.filter(|key| state.is_some_and(|state| state.outgoing.remove(key).is_some()));
+        let Some(key) = known else {
+            let detail = format!("response to {} answers nothing that was asked", message.id);
+            return self.diagnose(Some(stream), DiagnosticKind::StrayResponse, detail);
+        };
+        let outcome = match (message.result, message.error) {
+            (Some(result), _) => Ok(result.to_owned()),
+            (None, error) => Err(OutgoingError::Peer(peer_error(error.unwrap_or("{}")))),
+        };
+        self.event(Event::Response { key, outcome });
+    }
+
+    pub(super) fn expire_outgoing(&mut self, now: Millis) {
+        let mut over = Vec::new();
+        for stream in self.streams.values_mut() {
+            let id = stream.id;
+            stream.outgoing.retain(|key, request| {
+                let due = request.deadline.is_some_and(|deadline| deadline <= now);
+                if due {
+                    over.push((id, *key));
+                }
+                !due
+            });
+        }
+        for (stream, key) in over {
+            self.send_cancelled(stream, key, Some("timed out"));
+            self.event(Event::Response { key, outcome: Err(OutgoingError::TimedOut) });
+        }
+    }
+
+    /// Nobody can answer any more.
+    pub(super) fn give_up_outgoing(&mut self, stream: StreamId) {
+        let Some(state) = self.streams.get_mut(&stream) else { return };
+        for (key, _) in std::mem::take(&mut state.outgoing) {
+            self.event(Event::Response { key, outcome: Err(OutgoingError::Closed) });
+        }
+    }
+}
+
+/// The client capability that a method of ours needs.
+fn capability_for(method: &str) -> Option<&'static str> {
+    match method {
+        "sampling/createMessage" => Some("sampling"),
+        "elicitation/create" => Some("elicitation"),
+        "roots/list" => Some("roots"),
+        _ => None,
+    }
+}
+
+fn peer_error(error: &str) -> PeerError {
+    let [code, message, data] = scan::pick(error, ["code", "message", "data"]).unwrap_or_default();
+    PeerError {
+        code: code.and_then(|code| code.parse().ok()).unwrap_or(crate::error::code::INTERNAL_ERROR),
+        message: message.and_then(scan::plain_string).map(|text| text.into_owned()).unwrap_or_default(),
+        data: data.map(str::to_owned),
+    }
+}
