@@ -1,0 +1,382 @@
+//! One served connection: the engine under its lock, the clock, and the output.
+//!
+//! Every command of the engine has a twin here that takes the lock, passes the time, and sees to the output. This file
+//! decides **when output is written and by whom**:
+//!
+//! * An answer given on the thread that runs the queue waits until the queue is empty, more than 64 KiB are ready, or 200 us have
+//!   passed since the oldest unwritten byte. If its thread gets stuck first, the next leader writes it.
+//! * What is given on any other thread is written at once, but without blocking: what the client does not take is left to
+//!   the leader. A door's event loop is never held up by a slow client.
+//! * One thread writes at a time, never with the lock held. Others append and leave; the writer looks again when it is back.
+
+use crate::debug::Tap;
+use crate::options::{DiagnosticHook, Error, StdioOptions};
+use crate::outbox::FULL;
+use crate::state::{EndReason, State, Wire};
+use crate::sys::{self, timer::Timer};
+use crate::turns::{Ticket, Turns};
+use ferromcp_engine::{
+    ListKind, LocalError, LogLevel, Millis, OutgoingKey, PeerError, Reply, RequestKey, Server, StreamId,
+};
+use std::cell::Cell;
+use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
+use std::marker::PhantomData;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Microseconds that an answer may wait for others to share its system call. 200: about what the system call and the
+/// client's wake-up cost together, so waiting longer would delay more than it saves.
+const COALESCE_US: u64 = 200;
+
+thread_local! {
+    /// The endpoint (by address) whose queue this thread runs, and with which ticket.
+    static RUNNING: Cell<Option<(usize, Ticket)>> = const { Cell::new(None) };
+    /// The endpoint (by address) whose output this thread holds back.
+    static DEFERRED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// One served connection. Shared by the threads that serve it and by host code, which answers its calls here.
+///
+/// All commands are non-blocking for threads of the host's own; on threads that run calls they may write to the client, who may
+/// be slow. A command for a call that is over (answered, cancelled, timed out) returns `Ok(false)` and sends nothing.
+pub struct Endpoint {
+    pub(crate) shared: Mutex<State>,
+    /// Signals: an outcome.
+    pub(crate) ended: Condvar,
+    /// Signals: a vacancy for an idle thread.
+    pub(crate) recruits: Condvar,
+    /// Wakes the watcher some time after it was set.
+    pub(crate) timer: Timer,
+    pub(crate) takeover_after: Duration,
+    pub(crate) high_water: usize,
+    pub(crate) diagnostics: Option<DiagnosticHook>,
+    wake: (PipeReader, PipeWriter),
+    origin: Instant,
+    forks: u32,
+    stream: StreamId,
+}
+
+pub(crate) type Guard<'a> = MutexGuard<'a, State>;
+
+/// How a thread may write.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// All of it, however long the client takes.
+    Blocking,
+    /// What fits without waiting; the rest is the leader's.
+    Ready,
+}
+
+impl Endpoint {
+    /// Opens the engine's stream for this output.
+    pub(crate) fn new(mut server: Server, wire: Wire, options: &StdioOptions) -> Result<(Self, Ticket), Error> {
+        sys::count_forks();
+        sys::ignore_default_sigpipe();
+        let stream = server.open(0);
+        let (turns, leader) = Turns::new();
+        let tap = Tap::new(options.traced(), options.recent);
+        let linger = Millis::try_from(options.linger.as_millis()).unwrap_or(Millis::MAX);
+        let endpoint = Self {
+            shared: Mutex::new(State::new(server, stream, wire, turns, tap, linger)),
+            ended: Condvar::new(),
+            recruits: Condvar::new(),
+            timer: Timer::new()?,
+            takeover_after: options.takeover_after,
+            high_water: options.high_water,
+            diagnostics: options.diagnostics.clone(),
+            wake: std::io::pipe()?,
+            origin: Instant::now(),
+            forks: sys::forks(),
+            stream,
+        };
+        Ok((endpoint, leader))
+    }
+
+    /// The engine's stream for this connection.
+    pub fn stream(&self) -> StreamId {
+        self.stream
+    }
+
+    /// Milliseconds since the server started: the clock that the engine is given.
+    pub fn now(&self) -> Millis {
+        self.now_us() / 1_000
+    }
+
+    pub(crate) fn now_us(&self) -> u64 {
+        // 2^64 microseconds are half a million years.
+        self.origin.elapsed().as_micros() as u64
+    }
+
+    /// Answers a call. See [`Server::respond`].
+    pub fn respond(&self, key: RequestKey, reply: Reply<'_>) -> Result<bool, Error> {
+        self.answer(key, |server, now| server.respond(key, reply, now))
+    }
+
+    /// Answers a call with an error. See [`Server::fail`].
+    pub fn fail(&self, key: RequestKey, error: &PeerError) -> Result<bool, Error> {
+        self.answer(key, |server, now| server.fail(key, error, now))
+    }
+
+    /// Answers a read of a resource that does not exist. See [`Server::fail_unknown_resource`].
+    pub fn fail_unknown_resource(&self, key: RequestKey, uri: &str) -> Result<bool, Error> {
+        self.answer(key, |server, now| server.fail_unknown_resource(key, uri, now))
+    }
+
+    /// Forgets a cancelled call that host code will not answer. Not needed after an answer.
+    pub fn release(&self, key: RequestKey) {
+        if !self.is_forked() {
+            self.lock().cancelled.remove(&key);
+        }
+    }
+
+    /// Whether nobody waits for this call's answer any more: it was cancelled, ran too long, or the client is gone. For host code
+    /// that runs the call; once it has answered, this is false.
+    pub fn is_cancelled(&self, key: RequestKey) -> bool {
+        !self.is_forked() && self.lock().cancelled.contains(&key)
+    }
+
+    /// Reports progress of a call. See [`Server::progress`].
+    pub fn progress(
+        &self,
+        key: RequestKey,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<&str>,
+    ) -> Result<bool, Error> {
+        self.command(|server, _| server.progress(key, progress, total, message))
+    }
+
+    /// Sends a log message that belongs to a call; `data` is JSON text. See [`Server::log`].
+    pub fn log(&self, key: RequestKey, level: LogLevel, logger: Option<&str>, data: &str) -> Result<bool, Error> {
+        self.command(|server, _| server.log(key, level, logger, data))
+    }
+
+    /// Sends a notification that belongs to a call; `params` is JSON text. See [`Server::notify`].
+    pub fn notify(&self, key: RequestKey, method: &str, params: Option<&str>) -> Result<bool, Error> {
+        self.command(|server, _| server.notify(key, method, params))
+    }
+
+    /// Tells whoever asked for it that a list has changed. See [`Server::notify_changed`].
+    pub fn notify_changed(&self, list: ListKind) -> Result<(), Error> {
+        self.command(|server, now| {
+            server.notify_changed(list, now);
+            Ok(())
+        })
+    }
+
+    /// Tells the watchers of a resource that it has changed. See [`Server::resource_updated`].
+    pub fn resource_updated(&self, uri: &str) -> Result<(), Error> {
+        self.command(|server, _| {
+            server.resource_updated(uri);
+            Ok(())
+        })
+    }
+
+    /// Asks the client something. The answer comes to [`crate::Host::notice`]. See [`Server::request`].
+    pub fn request(
+        &self,
+        related: Option<RequestKey>,
+        method: &str,
+        params: Option<&str>,
+        timeout_ms: Option<u64>,
+    ) -> Result<OutgoingKey, Error> {
+        let stream = self.stream;
+        self.command(|server, now| server.request(stream, related, method, params, timeout_ms, now))
+    }
+
+    /// Gives up a request to the client. See [`Server::abandon`].
+    pub fn abandon(&self, key: OutgoingKey, reason: Option<&str>) -> Result<bool, Error> {
+        self.command(|server, _| server.abandon(key, reason))
+    }
+
+    /// Runs any command of the engine, or several, under one taking of the lock. `body` must not call into this endpoint.
+    pub fn with_engine<R>(&self, body: impl FnOnce(&mut Server) -> R) -> Result<R, Error> {
+        self.command(|server, _| Ok(body(server)))
+    }
+
+    /// Holds this thread's output back until the guard is dropped: one system call for many answers.
+    pub fn defer(&self) -> Deferred<'_> {
+        Deferred { endpoint: self, before: DEFERRED.replace(self.address()), not_send: PhantomData }
+    }
+
+    /// Writes what is ready, as far as the client takes it; the rest is written by the server's own thread.
+    pub fn flush(&self) -> Result<(), Error> {
+        self.check()?;
+        drop(self.write_out(self.lock(), self.way()));
+        Ok(())
+    }
+
+    /// The last messages, oldest first, each in one line with credentials hidden. Empty unless [`StdioOptions::recent`] asks
+    /// for some.
+    pub fn recent(&self) -> Vec<String> {
+        if self.is_forked() {
+            return Vec::new();
+        }
+        self.lock().tap.as_ref().map(Tap::recent).unwrap_or_default()
+    }
+
+    fn command<R>(&self, body: impl FnOnce(&mut Server, Millis) -> Result<R, LocalError>) -> Result<R, Error> {
+        self.command_on(|state, now| body(&mut state.server, now))
+    }
+
+    fn answer(
+        &self,
+        key: RequestKey,
+        body: impl FnOnce(&mut Server, Millis) -> Result<bool, LocalError>,
+    ) -> Result<bool, Error> {
+        self.command_on(|state, now| {
+            let answered = body(&mut state.server, now)?;
+            if !answered {
+                state.cancelled.remove(&key);
+            }
+            Ok(answered)
+        })
+    }
+
+    fn command_on<R>(&self, body: impl FnOnce(&mut State, Millis) -> Result<R, LocalError>) -> Result<R, Error> {
+        self.check()?;
+        let now_us = self.now_us();
+        let mut state = self.lock();
+        let result = body(&mut state, now_us / 1_000)?;
+        state.last_us = now_us;
+        state.drain(now_us);
+        self.conclude(state, now_us);
+        Ok(result)
+    }
+
+    /// What follows every command: output on its way, the leader told if it must know.
+    fn conclude<'a>(&'a self, mut state: Guard<'a>, now_us: u64) {
+        let runs = RUNNING.get().is_some_and(|(endpoint, ticket)| endpoint == self.address() && state.turns.runs(ticket));
+        let may_wait = if runs {
+            state.out.ready() < FULL && now_us.saturating_sub(state.out.since()) < COALESCE_US
+        } else {
+            DEFERRED.get() == self.address()
+        };
+        self.wake_leader(&mut state);
+        if state.out.wants_writer() && !may_wait {
+            drop(self.write_out(state, self.way()));
+        }
+    }
+
+    /// How the current thread writes: those that run our calls may be held up by the client, they are watched for it.
+    fn way(&self) -> Way {
+        match RUNNING.get() {
+            Some((endpoint, _)) if endpoint == self.address() => Way::Blocking,
+            _ => Way::Ready,
+        }
+    }
+
+    /// Writes all that is ready, unless someone is at it. Whoever has to know is told.
+    pub(crate) fn write_out<'a>(&'a self, mut state: Guard<'a>, way: Way) -> Guard<'a> {
+        while state.out.wants_writer() {
+            let Some(wire) = state.wire.clone() else { break };
+            let mut batch = state.out.take();
+            drop(state);
+            let outcome = match way {
+                Way::Blocking => batch.write(&wire.output),
+                Way::Ready => batch.write_ready(&wire.output),
+            };
+            let stopped = batch.is_left();
+            state = self.lock();
+            if state.out.settle(batch, &outcome) {
+                state.reader_gone(self.now_us());
+            }
+            // The leader may have waited for this batch to be gone, or has to take over what did not fit.
+            self.wake_leader(&mut state);
+            if stopped {
+                self.wake(&mut state);
+                break;
+            }
+        }
+        state
+    }
+
+    /// Wakes the leader if it sleeps and there is something for it. Must come before anything that may block.
+    pub(crate) fn wake_leader(&self, state: &mut Guard<'_>) {
+        let relieved = state.throttled && state.out.backlog() <= self.high_water / 2;
+        if state.asleep.is_some() && (relieved || state.needs_leader()) {
+            self.wake(state);
+        }
+    }
+
+    /// Wakes the leader if it sleeps.
+    pub(crate) fn wake(&self, state: &mut Guard<'_>) {
+        if state.asleep.is_none() || state.woken {
+            return;
+        }
+        state.woken = true;
+        // One byte at most is in the pipe, so this neither blocks nor fails while the endpoint lives.
+        let _ = (&self.wake.1).write(&[1]);
+    }
+
+    /// Takes the byte of [`Endpoint::wake_leader`] out of the pipe.
+    pub(crate) fn swallow_wake(&self) {
+        let _ = (&self.wake.0).read(&mut [0; 8]);
+    }
+
+    pub(crate) fn wake_descriptor(&self) -> BorrowedFd<'_> {
+        self.wake.0.as_fd()
+    }
+
+    /// Runs `body` as host code of this endpoint: its answers are gathered as long as the ticket is good.
+    pub(crate) fn as_runner(&self, ticket: Ticket, body: impl FnOnce()) {
+        let before = RUNNING.replace(Some((self.address(), ticket)));
+        body();
+        RUNNING.set(before);
+    }
+
+    /// Ends the connection: subscriptions are ended, answers that are there are sent, for at most `bound`.
+    pub(crate) fn stop(&self, bound: Duration) -> Result<(), Error> {
+        self.check()?;
+        let now_us = self.now_us();
+        let mut state = self.lock();
+        state.server.shutdown(now_us / 1_000);
+        state.drain(now_us);
+        state.input_open = false;
+        state.end(EndReason::Stopped, Millis::try_from(bound.as_millis()).unwrap_or(Millis::MAX), now_us / 1_000);
+        self.wake_leader(&mut state);
+        Ok(())
+    }
+
+    /// The state. A panic under the lock is a bug of the engine that its thread reports; the others carry on with what there is.
+    pub(crate) fn lock(&self) -> Guard<'_> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_forked(&self) -> bool {
+        sys::forks() != self.forks
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.is_forked() { Err(Error::Forked) } else { Ok(()) }
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Endpoint").field("stream", &self.stream).finish_non_exhaustive()
+    }
+}
+
+/// While it lives, what this thread sends waits. See [`Endpoint::defer`].
+pub struct Deferred<'a> {
+    endpoint: &'a Endpoint,
+    before: usize,
+    /// It speaks of the thread that made it.
+    not_send: PhantomData<*const ()>,
+}
+
+impl Drop for Deferred<'_> {
+    fn drop(&mut self) {
+        DEFERRED.set(self.before);
+        if self.before != self.endpoint.address() {
+            // In a forked child there is nothing to write, and nobody to tell.
+            let _ = self.endpoint.flush();
+        }
+    }
+}

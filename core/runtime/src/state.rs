@@ -1,0 +1,220 @@
+//! Everything about one served connection that the threads share, under one lock.
+//!
+//! One lock, because each step of a call touches the engine, the queue and the output together; it is held for microseconds and never
+//! across a system call that can block. This file moves what the engine puts out to where it is taken from; who takes it is
+//! decided in `endpoint.rs` (output) and `pool.rs` (calls, notices).
+
+use crate::debug::{Shown, Tap};
+use crate::options::Error;
+use crate::outbox::Outbox;
+use crate::turns::Turns;
+use crate::watch::Crew;
+use ferromcp_engine::{Call, Event, Millis, Output, RequestKey, Server, StreamId};
+use std::collections::{HashSet, VecDeque};
+use std::fs::File;
+use std::sync::Arc;
+
+/// Why a server has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndReason {
+    /// The client closed its side, and what was in flight is answered or given up.
+    EndOfInput,
+    /// The client does not read any more.
+    ReaderGone,
+    /// `stop` was called.
+    Stopped,
+}
+
+/// How a server has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Why.
+    pub reason: EndReason,
+    /// Threads that were still inside host code. They can't be ended from outside: a program that wants to exit in spite of
+    /// them leaves without waiting for threads.
+    pub stuck: usize,
+    /// Bytes of answers that the client did not take in time.
+    pub unsent: usize,
+}
+
+/// The two descriptors. Whoever is in a system call on one holds it open.
+pub(crate) struct Wire {
+    pub(crate) input: File,
+    pub(crate) output: File,
+}
+
+pub(crate) struct State {
+    /// None after the end: the client sees that nothing more comes, whatever host code still does.
+    pub(crate) wire: Option<Arc<Wire>>,
+    pub(crate) server: Server,
+    pub(crate) stream: StreamId,
+    pub(crate) out: Outbox,
+    /// Calls that host code has not taken.
+    pub(crate) calls: VecDeque<Call>,
+    /// Events that the host has not been told.
+    pub(crate) notices: VecDeque<Event>,
+    /// Calls that host code has taken and nobody waits for any more, until host code answers them.
+    pub(crate) cancelled: HashSet<RequestKey>,
+    /// A thread is telling the host; others leave their notices to it, so that they stay in order.
+    pub(crate) noticing: bool,
+    pub(crate) tap: Option<Tap>,
+    pub(crate) shown: Shown,
+    pub(crate) turns: Turns,
+    pub(crate) crew: Crew,
+    /// The leader sleeps, until this moment if nothing happens.
+    pub(crate) asleep: Option<Millis>,
+    /// The leader was woken and has not seen it yet.
+    pub(crate) woken: bool,
+    /// The leader does not read, because the client does not.
+    pub(crate) throttled: bool,
+    pub(crate) input_open: bool,
+    /// Why it is going to end.
+    pub(crate) ending: Option<EndReason>,
+    /// When to end even if answers are unsent.
+    pub(crate) give_up_at: Option<Millis>,
+    /// Threads inside host code.
+    pub(crate) inside: usize,
+    /// When the newest command or input came, in microseconds.
+    pub(crate) last_us: u64,
+    /// How it ended.
+    pub(crate) outcome: Option<Result<Ended, Error>>,
+    linger: Millis,
+}
+
+impl State {
+    pub(crate) fn new(
+        server: Server,
+        stream: StreamId,
+        wire: Wire,
+        turns: Turns,
+        tap: Option<Tap>,
+        linger: Millis,
+    ) -> Self {
+        Self {
+            wire: Some(Arc::new(wire)),
+            server,
+            stream,
+            out: Outbox::default(),
+            calls: VecDeque::new(),
+            notices: VecDeque::new(),
+            cancelled: HashSet::new(),
+            noticing: false,
+            tap,
+            shown: Shown::default(),
+            turns,
+            crew: Crew::default(),
+            asleep: None,
+            woken: false,
+            throttled: false,
+            input_open: true,
+            ending: None,
+            give_up_at: None,
+            inside: 0,
+            last_us: 0,
+            outcome: None,
+            linger,
+        }
+    }
+
+    /// Takes everything out of the engine. Follows every input and command.
+    pub(crate) fn drain(&mut self, now_us: u64) {
+        while let Some(output) = self.server.poll_output() {
+            match output {
+                Output::Transmit { bytes, .. } => {
+                    if let Some(tap) = &mut self.tap {
+                        tap.sent(&bytes, now_us);
+                    }
+                    self.out.push(bytes, now_us);
+                }
+                Output::Event(Event::Call(call)) => self.calls.push_back(call),
+                Output::Event(Event::Cancelled { key, reason }) => {
+                    // A call that host code has not seen needs no cancelling there.
+                    match self.calls.iter().position(|call| call.key == key) {
+                        Some(at) => drop(self.calls.remove(at)),
+                        None => {
+                            self.cancelled.insert(key);
+                            self.notices.push_back(Event::Cancelled { key, reason });
+                        }
+                    }
+                }
+                Output::Event(Event::Drained { stream }) => {
+                    self.end(EndReason::EndOfInput, self.linger, now_us / 1_000);
+                    self.notices.push_back(Event::Drained { stream });
+                }
+                Output::Event(event) => self.notices.push_back(event),
+            }
+        }
+    }
+
+    /// Something arrived.
+    pub(crate) fn receive(&mut self, bytes: &[u8], now_us: u64) -> Result<(), Error> {
+        if let Some(tap) = &mut self.tap {
+            tap.received(bytes, now_us);
+        }
+        self.server.receive(self.stream, bytes, now_us / 1_000)?;
+        self.drain(now_us);
+        Ok(())
+    }
+
+    /// Nothing more will arrive.
+    pub(crate) fn end_of_input(&mut self, now_us: u64) -> Result<(), Error> {
+        self.input_open = false;
+        self.server.end_of_input(self.stream, now_us / 1_000)?;
+        self.drain(now_us);
+        Ok(())
+    }
+
+    /// Nobody reads what we write.
+    pub(crate) fn reader_gone(&mut self, now_us: u64) {
+        self.out.break_off();
+        self.input_open = false;
+        if self.ending == Some(EndReason::ReaderGone) {
+            return;
+        }
+        self.end(EndReason::ReaderGone, 0, now_us / 1_000);
+        // A stream that is closed already has nothing left to cancel.
+        let _ = self.server.closed(self.stream, now_us / 1_000);
+        self.drain(now_us);
+    }
+
+    /// From now on only what is unsent matters, and that for at most `bound` milliseconds. The first reason stands, the
+    /// nearest bound counts.
+    pub(crate) fn end(&mut self, reason: EndReason, bound: Millis, now: Millis) {
+        self.ending.get_or_insert(reason);
+        let at = now.saturating_add(bound);
+        self.give_up_at = Some(self.give_up_at.map_or(at, |before| before.min(at)));
+    }
+
+    /// Whether everything is done that an ending waits for, or its time is over.
+    pub(crate) fn is_over(&self, now: Millis) -> bool {
+        let told = self.notices.is_empty() && !self.noticing;
+        let late = self.give_up_at.is_some_and(|at| at <= now);
+        self.ending.is_some() && (late || (told && self.out.backlog() == 0))
+    }
+
+    /// The engine's timers and our own.
+    pub(crate) fn next_deadline(&self) -> Option<Millis> {
+        match (self.server.poll_timeout(), self.give_up_at) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Lets the engine's timers expire.
+    pub(crate) fn tick(&mut self, now_us: u64) {
+        let now = now_us / 1_000;
+        if self.server.poll_timeout().is_some_and(|at| at <= now) {
+            self.server.handle_timeout(now);
+            self.drain(now_us);
+        }
+    }
+
+    /// There is something that only the leader does, besides writing.
+    pub(crate) fn needs_leader(&self) -> bool {
+        (!self.calls.is_empty() && self.turns.queue_is_free())
+            || (!self.notices.is_empty() && !self.noticing)
+            || self.tap.as_ref().is_some_and(Tap::wants_writer)
+            || self.ending.is_some()
+            || (self.asleep.is_some_and(|until| self.next_deadline().is_some_and(|at| at < until)))
+    }
+}

@@ -1,0 +1,198 @@
+//! Which threads there are: one leads, one watches, the others are inside host code or idle.
+//!
+//! The watcher sleeps as long as the leader only waits for input. The first thing that may block sets the watcher's timer, which
+//! costs one short system call and wakes nobody; as long as the watcher has not gone back to sleep nothing more is paid, so a
+//! stream of quick calls pays nothing each. When the timer fires the watcher looks, and takes the lead if what was going on
+//! at the last look still is. A thread comes into being only when the one before it is about to do something
+//! that may block, and goes when it was not needed for some time.
+
+use crate::endpoint::Guard;
+use crate::options::Error;
+use crate::pool::Pool;
+use crate::turns::{Sight, Ticket};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+/// How long a thread that came back from a blocked call stays for the next one. 10 s: longer than bursts are apart.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// The threads, by what they do.
+#[derive(Debug, Default)]
+pub(crate) struct Crew {
+    /// All threads, wherever they are.
+    alive: usize,
+    /// Those with nothing to do.
+    idle: usize,
+    /// One watches, or was sent to.
+    watched: bool,
+    /// The one that was sent has not arrived: the next idle thread takes the place.
+    vacant: bool,
+    /// The watcher looks by itself; nobody has to set its timer.
+    armed: bool,
+    /// The beat at which the timer was set.
+    armed_at: u64,
+}
+
+impl Crew {
+    /// Someone takes over if the leader gets stuck.
+    pub(crate) fn watched(&self) -> bool {
+        self.watched
+    }
+
+    /// Notes that the watcher is needed. True: its timer must be set for that.
+    pub(crate) fn arm(&mut self, beat: u64) -> bool {
+        if self.armed {
+            return false;
+        }
+        self.armed = true;
+        self.armed_at = beat;
+        true
+    }
+}
+
+/// What a thread is there for.
+enum Role {
+    Lead(Ticket),
+    Watch,
+}
+
+impl Pool {
+    /// Starts the first thread, which leads.
+    pub(crate) fn start(self: &Arc<Self>, leader: Ticket) -> io::Result<()> {
+        self.endpoint.lock().crew.alive = 1;
+        self.spawn(Role::Lead(leader))
+    }
+
+    /// Sees to it that a watcher is there. False: the bound on threads is reached, and every other thread is held up.
+    pub(crate) fn recruit<'a>(self: &'a Arc<Self>, mut state: Guard<'a>) -> (Guard<'a>, bool) {
+        if state.crew.watched {
+            return (state, true);
+        }
+        if state.crew.idle > 0 {
+            state.crew.watched = true;
+            state.crew.vacant = true;
+            self.endpoint.recruits.notify_one();
+            return (state, true);
+        }
+        if state.crew.alive >= self.max_threads {
+            return (state, false);
+        }
+        state.crew.alive += 1;
+        state.crew.watched = true;
+        drop(state);
+        let spawned = self.spawn(Role::Watch);
+        state = self.endpoint.lock();
+        if spawned.is_err() {
+            // The system has no more threads for us: the same as our own bound.
+            state.crew.alive -= 1;
+            state.crew.watched = false;
+        }
+        (state, spawned.is_ok())
+    }
+
+    fn spawn(self: &Arc<Self>, role: Role) -> io::Result<()> {
+        let pool = Arc::clone(self);
+        let body = move || {
+            let host = Arc::clone(&pool.host);
+            let mut role = Some(role);
+            let mut work = || {
+                if let Some(role) = role.take() {
+                    pool.work(role);
+                }
+            };
+            if catch_unwind(AssertUnwindSafe(|| host.enter_thread(&mut work))).is_err() {
+                let mut state = pool.endpoint.lock();
+                pool.endpoint.fail_with(&mut state, Error::Panicked);
+                pool.endpoint.wake_leader(&mut state);
+            }
+        };
+        std::thread::Builder::new()
+            .name(self.thread_name.clone())
+            .stack_size(self.stack_bytes)
+            .spawn(body)
+            .map(drop)
+    }
+
+    /// A thread's life.
+    fn work(self: &Arc<Self>, mut role: Role) {
+        let mut buffer = Vec::new();
+        loop {
+            let next = match role {
+                Role::Lead(ticket) => {
+                    self.lead(ticket, &mut buffer);
+                    self.stand_by()
+                }
+                Role::Watch => self.watch().map(Role::Lead),
+            };
+            match next {
+                Some(next) => role = next,
+                None => break,
+            }
+        }
+        self.endpoint.lock().crew.alive -= 1;
+    }
+
+    /// A thread without a turn: watches if nobody does, else waits to be needed. None: it may go.
+    fn stand_by(&self) -> Option<Role> {
+        let mut state = self.endpoint.lock();
+        if state.outcome.is_some() {
+            return None;
+        }
+        if !state.crew.watched {
+            state.crew.watched = true;
+            // A leader without a watcher has left calls alone.
+            self.endpoint.wake_leader(&mut state);
+            return Some(Role::Watch);
+        }
+        state.crew.idle += 1;
+        loop {
+            let (next, waited) =
+                self.endpoint.recruits.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
+            state = next;
+            let over = state.outcome.is_some();
+            if over || state.crew.vacant || waited.timed_out() {
+                state.crew.idle -= 1;
+                return (!over && std::mem::take(&mut state.crew.vacant)).then_some(Role::Watch);
+            }
+        }
+    }
+
+    /// Watches until something is stuck. None: the server has ended.
+    fn watch(&self) -> Option<Ticket> {
+        let endpoint = &*self.endpoint;
+        let mut state = endpoint.lock();
+        let mut seen = state.turns.beat();
+        loop {
+            if state.outcome.is_some() {
+                return None;
+            }
+            if state.crew.armed {
+                drop(state);
+                std::thread::sleep(endpoint.takeover_after);
+                state = endpoint.lock();
+            } else {
+                drop(state);
+                endpoint.timer.sleep();
+                state = endpoint.lock();
+                seen = state.crew.armed_at;
+            }
+            if state.outcome.is_some() {
+                return None;
+            }
+            let sight = state.turns.look(seen);
+            seen = state.turns.beat();
+            match sight {
+                Sight::Lead(ticket) => {
+                    state.crew.watched = false;
+                    return Some(ticket);
+                }
+                // It runs the rest of the queue, and writes what the runner has answered before.
+                Sight::Revoked => endpoint.wake(&mut state),
+                Sight::Active => {}
+                Sight::Quiet => state.crew.armed = false,
+            }
+        }
+    }
+}
