@@ -1,0 +1,41 @@
+"""What an adapted app looks like to whoever runs it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .kinds import Kind
+from .roads import Explanation
+
+if TYPE_CHECKING:
+    from .._native import Server as NativeServer
+
+__all__ = ["Adapter", "adapt"]
+
+
+class Adapter(Protocol):
+    """An app made ready for the engine. Used in this order: `config`, `bind`, `lifespan`."""
+
+    def config(self) -> bytes:
+        """The engine's configuration as JSON text."""
+        ...
+
+    def bind(self, native: NativeServer) -> None:
+        """Registers what runs for the engine's calls and notifications; before anything is served."""
+        ...
+
+    def lifespan(self) -> AbstractAsyncContextManager[Any]:
+        """The app's own lifespan, entered on the loop before anything is served and left when all is over."""
+        ...
+
+
+def adapt(app: Any, choice: Explanation) -> Adapter:
+    """The adapter for `app` on the road chosen. Imports only what that road needs."""
+    if choice.kind == Kind.FASTMCP.value:
+        from .fastmcp4 import adapt_fastmcp
+
+        return adapt_fastmcp(app, choice.road)
+    from .mcp2 import adapt_mcp
+
+    return adapt_mcp(app, choice.road)

@@ -1,0 +1,49 @@
+"""The engine's configuration for a server of the SDK's.
+
+Decides who answers what: the SDK, wherever it derives an answer at call time, keeps a state of its own, or lets
+middleware look. What is declared here keeps the engine from asking about methods that the server has no handler for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcp_types.methods import SPEC_CLIENT_METHODS
+from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+
+__all__ = ["engine_config"]
+
+# What the engine could answer without the host.
+_DELEGATE = (
+    "initialize",
+    "ping",
+    "server/discover",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+)
+# A newer SDK may know revisions that this engine does not.
+_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+
+
+def engine_config(server: Server[Any]) -> dict[str, Any]:
+    """The configuration as the engine reads it."""
+    options = server.create_initialization_options()
+    capabilities = options.capabilities.model_dump(by_alias=True, mode="json", exclude_none=True)
+    config: dict[str, Any] = {
+        "info": server.server_info.model_dump(by_alias=True, mode="json", exclude_none=True),
+        "catalogue": "delegated",
+        "capabilities": capabilities,
+        "delegate": _DELEGATE,
+        "extraMethods": sorted(set(server._request_handlers) - SPEC_CLIENT_METHODS),
+        "revisions": [version for version in KNOWN_PROTOCOL_VERSIONS if version in _REVISIONS],
+        # The app's own code has checked them, or did not want to.
+        "outputValidation": "off",
+    }
+    if options.instructions is not None:
+        config["instructions"] = options.instructions
+    return config

@@ -1,0 +1,69 @@
+"""Every exception that this package raises, under one base class.
+
+Decides what each error means to the peer; the text and the codes are chosen by whoever raises it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "ConfigurationError",
+    "FerroMCPError",
+    "ForkedError",
+    "MCPError",
+    "NoBackChannel",
+    "ResourceNotFound",
+    "SerializationError",
+    "ToolError",
+]
+
+
+class FerroMCPError(Exception):
+    """The base of all of them."""
+
+
+class ConfigurationError(FerroMCPError):
+    """A server, tool, resource or prompt was declared in a way that can't be served."""
+
+
+class ToolError(FerroMCPError):
+    """Raised in a tool: the result is marked `isError` and carries this text and nothing else."""
+
+
+class MCPError(FerroMCPError):
+    """A JSON-RPC error. Raised in host code it becomes the answer; raised by us it is the peer's answer."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(code, message, data)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.code})"
+
+
+class ResourceNotFound(FerroMCPError):
+    """Raised in a resource function: there is nothing under this URI. The engine picks the code of the
+    peer's revision.
+    """
+
+    def __init__(self, uri: str | None = None) -> None:
+        super().__init__(uri)
+        self.uri = uri
+
+    def __str__(self) -> str:
+        return "Resource not found" if self.uri is None else f"Resource not found: {self.uri}"
+
+
+class NoBackChannel(FerroMCPError):
+    """This peer can't be sent requests: its revision has none, or it is gone."""
+
+
+class SerializationError(FerroMCPError, TypeError):
+    """A value has no JSON form. The text names the place: `result.items[3].price: NaN is not JSON`."""
+
+
+class ForkedError(FerroMCPError, RuntimeError):
+    """A forked child used a server that its parent runs."""

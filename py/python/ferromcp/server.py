@@ -1,0 +1,336 @@
+"""`Server`: what a user declares and runs.
+
+Decides when things are handed to the native server: declarations are kept here until `run()`, so that a
+`Server` made before a fork can run in the child, and go straight through while one is running.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from . import _declare
+from ._declare import Declared, Kind
+from ._native import Server as NativeServer
+from ._native import dumps
+from .errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from ._run import Options
+
+__all__ = ["Server"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+Json = Mapping[str, Any]
+Icons = Sequence[Mapping[str, Any]]
+
+
+class Server:
+    """An MCP server: declare tools, resources and prompts with its decorators, then `run()` it."""
+
+    def __init__(
+        self,
+        name: str,
+        version: str = "0.0.0",
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        website_url: str | None = None,
+        icons: Icons | None = None,
+        instructions: str | None = None,
+        output_validation: Literal["strict", "warn", "off"] = "strict",
+        config: Json | None = None,
+    ) -> None:
+        """`config` is merged over the engine's configuration: page size, cache hints, limits, revisions
+        ...
+        """
+        info = {
+            "name": name,
+            "version": version,
+            "title": title,
+            "description": description,
+            "websiteUrl": website_url,
+            "icons": icons,
+        }
+        self.name = name
+        self._config: dict[str, Any] = {
+            "info": {key: value for key, value in info.items() if value is not None},
+            "outputValidation": output_validation,
+            # Any function may log; the lists are declared by the engine when they hold something.
+            "capabilities": {"logging": {}},
+        }
+        if instructions is not None:
+            self._config["instructions"] = instructions
+        self._config.update(config or {})
+        self._declared: dict[tuple[str, str], Declared] = {}
+        self._running: NativeServer | None = None
+
+    # Tools
+
+    @overload
+    def tool(self, function: F, /) -> F: ...
+
+    @overload
+    def tool(
+        self,
+        name: str | None = None,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        annotations: Json | None = None,
+        icons: Icons | None = None,
+        meta: Json | None = None,
+        input_schema: Json | None = None,
+        output_schema: Json | None = None,
+        structured: bool | None = None,
+    ) -> Callable[[F], F]: ...
+
+    def tool(self, name: Any = None, **options: Any) -> Any:
+        """Serve the decorated function as a tool: `@server.tool`, or with options in parentheses."""
+        if callable(name):
+            self.add_tool(name, **options)
+            return name
+        return self._decorator(self.add_tool, name=name, **options)
+
+    def add_tool(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        annotations: Json | None = None,
+        icons: Icons | None = None,
+        meta: Json | None = None,
+        input_schema: Json | None = None,
+        output_schema: Json | None = None,
+        structured: bool | None = None,
+    ) -> None:
+        """Serve a function as a tool, also while the server is running."""
+        self._add(
+            _declare.tool(
+                function,
+                name=name,
+                title=title,
+                description=description,
+                annotations=annotations,
+                icons=icons,
+                meta=meta,
+                input_schema=input_schema,
+                output_schema=output_schema,
+                structured=structured,
+            )
+        )
+
+    def remove_tool(self, name: str) -> bool:
+        """Stop serving a tool; False when there is none of this name."""
+        return self._remove("tool", name)
+
+    # Resources
+
+    def resource(
+        self,
+        uri: str,
+        /,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        size: int | None = None,
+        annotations: Json | None = None,
+        icons: Icons | None = None,
+        meta: Json | None = None,
+    ) -> Callable[[F], F]:
+        """Serve the decorated function's value under a URI, or under every URI of a template such as
+        `mem://{id}`.
+        """
+        if callable(uri):
+            raise ConfigurationError('a resource needs its URI: @server.resource("mem://notes")')
+        return self._decorator(
+            self.add_resource,
+            uri=uri,
+            name=name,
+            title=title,
+            description=description,
+            mime_type=mime_type,
+            size=size,
+            annotations=annotations,
+            icons=icons,
+            meta=meta,
+        )
+
+    def add_resource(
+        self,
+        function: Callable[..., Any],
+        uri: str,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        size: int | None = None,
+        annotations: Json | None = None,
+        icons: Icons | None = None,
+        meta: Json | None = None,
+    ) -> None:
+        """Serve a function as a resource or template, also while the server is running."""
+        self._add(
+            _declare.resource(
+                function,
+                uri,
+                name=name,
+                title=title,
+                description=description,
+                mime_type=mime_type,
+                size=size,
+                annotations=annotations,
+                icons=icons,
+                meta=meta,
+            )
+        )
+
+    def remove_resource(self, uri: str) -> bool:
+        """Stop serving a resource or template; False when there is none under this URI."""
+        return self._remove("resource", uri) or self._remove("template", uri)
+
+    def resource_updated(self, uri: str) -> None:
+        """Tell the peers that watch this resource that it has changed."""
+        if self._running is not None:
+            self._running.resource_updated(uri)
+
+    # Prompts
+
+    @overload
+    def prompt(self, function: F, /) -> F: ...
+
+    @overload
+    def prompt(
+        self,
+        name: str | None = None,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        icons: Icons | None = None,
+        meta: Json | None = None,
+    ) -> Callable[[F], F]: ...
+
+    def prompt(self, name: Any = None, **options: Any) -> Any:
+        """Serve the decorated function as a prompt: `@server.prompt`, or with options in parentheses."""
+        if callable(name):
+            self.add_prompt(name, **options)
+            return name
+        return self._decorator(self.add_prompt, name=name, **options)
+
+    def add_prompt(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        icons: Icons | None = None,
+        meta: Json | None = None,
+    ) -> None:
+        """Serve a function as a prompt, also while the server is running."""
+        self._add(
+            _declare.prompt(function, name=name, title=title, description=description, icons=icons, meta=meta)
+        )
+
+    def remove_prompt(self, name: str) -> bool:
+        """Stop serving a prompt; False when there is none of this name."""
+        return self._remove("prompt", name)
+
+    def completion(self, ref: str, argument: str, /) -> Callable[[F], F]:
+        """Complete one argument of a prompt (by name) or of a resource template (by its URI template)."""
+        return self._decorator(self.add_completion, ref=ref, argument=argument)
+
+    def add_completion(self, function: Callable[..., Any], ref: str, argument: str) -> None:
+        """Complete an argument with a function from the text so far to the values that fit."""
+        self._add(_declare.completion(function, ref, argument))
+
+    # Running
+
+    def run(
+        self,
+        transport: Literal["stdio"] = "stdio",
+        *,
+        drain: float = 5.0,
+        debug: bool | None = None,
+        max_threads: int = 64,
+        loop: Literal["auto", "asyncio", "uvloop"] = "auto",
+    ) -> None:
+        """Serve on stdin and stdout until the input ends.
+
+        `drain` is the number of seconds that running calls get after that; `debug` (or `MCP_DEBUG=1`) writes
+        every message to stderr; `max_threads` bounds the threads that blocked sync functions may hold.
+        SIGTERM and SIGINT end the process in good order with 143 and 130.
+        """
+        from . import _run
+
+        options = self._options(transport, drain, debug, max_threads, loop)
+        native = self._start()
+        try:
+            _run.run(native, options, on_loop=any(item.needs_loop for item in self._declared.values()))
+        finally:
+            self._running = None
+
+    async def serve(
+        self,
+        transport: Literal["stdio"] = "stdio",
+        *,
+        drain: float = 5.0,
+        debug: bool | None = None,
+        max_threads: int = 64,
+    ) -> None:
+        """`run()` inside a loop that is running already; returns when the input has ended and calls are
+        done.
+        """
+        from . import _run
+
+        options = self._options(transport, drain, debug, max_threads, "auto")
+        native = self._start()
+        try:
+            await _run.serve(native, options)
+        finally:
+            self._running = None
+
+    def _options(
+        self, transport: str, drain: float, debug: bool | None, max_threads: int, loop: str
+    ) -> Options:
+        from . import _run
+
+        if transport != "stdio":
+            raise ConfigurationError(f"transport {transport!r}: only 'stdio' is served")
+        return _run.Options(drain=drain, debug=debug, max_threads=max_threads, loop=loop)
+
+    def _start(self) -> NativeServer:
+        if self._running is not None:
+            raise ConfigurationError(f"server {self.name!r} is running already")
+        native = NativeServer(dumps(self._config))
+        for item in self._declared.values():
+            native.add(item.kind, item.definition, item.handler)
+        self._running = native
+        return native
+
+    def _add(self, item: Declared) -> None:
+        place = item.kind, item.key
+        if place in self._declared:
+            raise ConfigurationError(f"{item.kind} {item.key!r} is declared already")
+        if self._running is not None:
+            self._running.add(item.kind, item.definition, item.handler)
+        self._declared[place] = item
+
+    def _remove(self, kind: Kind, key: str) -> bool:
+        known = self._declared.pop((kind, key), None) is not None
+        if known and self._running is not None:
+            self._running.remove(kind, key)
+        return known
+
+    @staticmethod
+    def _decorator(add: Callable[..., None], **options: Any) -> Callable[[F], F]:
+        def decorate(function: F) -> F:
+            add(function, **options)
+            return function
+
+        return decorate

@@ -1,0 +1,57 @@
+//! An answer that is ready, owned, so that it can be sent without Python's lock and together with others.
+
+use crate::convert::reply::ToolParts;
+use ferromcp_engine::{LocalError, Millis, PeerError, Reply, RequestKey, Server};
+
+/// An answer to one call.
+pub(crate) enum Answer {
+    Tool(ToolParts),
+    Contents(String),
+    Prompt { description: Option<String>, messages: String },
+    Completion { values: String, total: Option<u64>, has_more: Option<bool> },
+    /// A delegate's whole result object.
+    Result(String),
+    Failed { code: i64, text: String, data: Option<String> },
+    /// There is no resource of this URI; empty: of the URI that was asked for.
+    UnknownResource(String),
+}
+
+impl Answer {
+    /// Gives the answer to the engine. What the engine does not take becomes an error for the peer.
+    pub(crate) fn send(&self, server: &mut Server, key: RequestKey, now: Millis) {
+        let sent = match self {
+            Self::Tool(parts) => server.respond(
+                key,
+                Reply::Tool {
+                    content: &parts.content,
+                    structured: parts.structured.as_deref(),
+                    is_error: parts.is_error,
+                    meta: parts.meta.as_deref(),
+                },
+                now,
+            ),
+            Self::Contents(contents) => server.respond(key, Reply::Contents(contents), now),
+            Self::Prompt { description, messages } => {
+                server.respond(key, Reply::Prompt { description: description.as_deref(), messages }, now)
+            }
+            Self::Completion { values, total, has_more } => {
+                server.respond(key, Reply::Completion { values, total: *total, has_more: *has_more }, now)
+            }
+            Self::Result(result) => server.respond(key, Reply::Result(result), now),
+            Self::Failed { code, text, data } => {
+                let error = PeerError { code: *code, message: text.clone(), data: data.clone() };
+                server.fail(key, &error, now)
+            }
+            Self::UnknownResource(uri) => server.fail_unknown_resource(key, uri, now),
+        };
+        if let Err(error) = sent {
+            refused(server, key, &error, now);
+        }
+    }
+}
+
+#[cold]
+fn refused(server: &mut Server, key: RequestKey, error: &LocalError, now: Millis) {
+    // An error without data is always taken, so the peer gets an answer in every case.
+    let _ = server.fail(key, &PeerError::internal(format!("The result can't be sent: {error}")), now);
+}

@@ -1,0 +1,486 @@
+//! The way from the server's threads to the asyncio loop, and what happens there.
+//!
+//! Threads put items on a list and wake the loop once for all that gathers until it looks; the loop starts a task for each
+//! call, in a copy of the context that was current when the server started. Answers are collected for one turn of the loop and
+//! given to the engine under one taking of its lock. Everything that needs the loop's thread is in this file; which calls
+//! come here is decided in `host.rs`. Items may wait here before there is a loop at all.
+
+use crate::answer::Answer;
+use crate::call::{Call, taken};
+use crate::convert::{raw::Text, write};
+use crate::core::{Core, Entry, command};
+use crate::error;
+use crate::handler::{Fault, failure};
+use crate::hooks;
+use ferromcp::Endpoint;
+use ferromcp_engine as engine;
+use ferromcp_engine::{OutgoingError, OutgoingKey, RequestKey};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyCFunction, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use std::collections::HashMap;
+use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
+use std::os::fd::{AsRawFd as _, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Something for the loop's thread.
+pub(crate) enum Item {
+    /// A call of an async function.
+    Start(engine::Call, Arc<Endpoint>, Arc<Entry>),
+    /// A call for the delegate.
+    Delegate(engine::Call, Arc<Endpoint>),
+    /// A call that the sync delegate left to the other one.
+    Handed(Py<Call>),
+    /// A function that looked sync gave an awaitable; with the context it was called in.
+    Await(Py<Call>, Py<PyAny>, Py<PyAny>),
+    /// Nobody waits for this call's answer any more.
+    Cancel(RequestKey),
+    /// The end of a request of ours.
+    Response(OutgoingKey, Result<String, OutgoingError>),
+    Notification { stream: u32, method: String, params: Option<String> },
+    Stream(u32, &'static str),
+    /// The server is over.
+    Ended,
+}
+
+impl Item {
+    fn needs_loop(&self) -> bool {
+        matches!(self, Self::Start(..) | Self::Delegate(..) | Self::Handed(..) | Self::Await(..) | Self::Notification { .. })
+    }
+}
+
+pub(crate) struct Bridge {
+    items: Mutex<Vec<Item>>,
+    /// A byte is in the pipe, or about to be.
+    woken: AtomicBool,
+    pipe: (PipeReader, PipeWriter),
+    side: Mutex<Option<Arc<LoopSide>>>,
+    /// Futures of our own requests.
+    waiting: Mutex<HashMap<OutgoingKey, Py<PyAny>>>,
+    /// Answers of this turn of the loop.
+    answers: Mutex<Vec<(RequestKey, Answer)>>,
+}
+
+/// The loop, and what is called on it for each request, looked up once.
+struct LoopSide {
+    event_loop: Py<PyAny>,
+    create_task: Py<PyAny>,
+    /// `asyncio.Task`, where tasks can be made without asking the loop's Python code.
+    task_class: Option<Py<PyAny>>,
+    call_soon: Py<PyAny>,
+    flush: Py<PyAny>,
+    finished: Py<PyAny>,
+    coroutine_type: Py<PyAny>,
+    awaited: Py<PyAny>,
+    /// Tasks take a context (Python 3.11 and later).
+    takes_context: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Bridge {
+    pub(crate) fn new() -> PyResult<Self> {
+        Ok(Self {
+            items: Mutex::default(),
+            woken: AtomicBool::new(false),
+            pipe: std::io::pipe()?,
+            side: Mutex::default(),
+            waiting: Mutex::default(),
+            answers: Mutex::default(),
+        })
+    }
+
+    /// Hands items over. Needs no lock of Python's.
+    pub(crate) fn push(&self, items: &mut Vec<Item>) {
+        if items.is_empty() {
+            return;
+        }
+        lock(&self.items).append(items);
+        if !self.woken.swap(true, Ordering::AcqRel) {
+            // At most one byte is in the pipe, so this neither blocks nor fails.
+            let _ = (&self.pipe.1).write(&[1]);
+        }
+    }
+
+    pub(crate) fn push_one(&self, item: Item) {
+        self.push(&mut vec![item]);
+    }
+
+    fn take(&self) -> Vec<Item> {
+        if self.woken.swap(false, Ordering::AcqRel) {
+            let _ = (&self.pipe.0).read(&mut [0; 1]);
+        }
+        std::mem::take(&mut lock(&self.items))
+    }
+
+    pub(crate) fn has_loop(&self) -> bool {
+        lock(&self.side).is_some()
+    }
+
+    fn side(&self) -> PyResult<Arc<LoopSide>> {
+        lock(&self.side).clone().ok_or_else(|| PyRuntimeError::new_err("the server has no event loop"))
+    }
+
+    /// Gives the bridge its loop. `server` is the Python object whose `_drain` and `_flush` the loop calls.
+    pub(crate) fn set_loop(&self, server: &Bound<'_, PyAny>, event_loop: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = server.py();
+        if lock(&self.side).is_some() {
+            return Err(PyRuntimeError::new_err("the server has an event loop already"));
+        }
+        let takes_context = py.version_info() >= (3, 11);
+        let asyncio = py.import("asyncio")?;
+        let own_factory = event_loop.call_method0("get_task_factory")?;
+        let task_class = if own_factory.is_none() && takes_context { Some(asyncio.getattr("Task")?.unbind()) } else { None };
+        let side = LoopSide {
+            event_loop: event_loop.clone().unbind(),
+            create_task: event_loop.getattr("create_task")?.unbind(),
+            task_class,
+            call_soon: event_loop.getattr("call_soon")?.unbind(),
+            flush: server.getattr("_flush")?.unbind(),
+            finished: event_loop.call_method0("create_future")?.unbind(),
+            coroutine_type: py.import("types")?.getattr("CoroutineType")?.unbind(),
+            awaited: py.import("ferromcp._aio")?.getattr("awaited")?.unbind(),
+            takes_context,
+        };
+        *lock(&self.side) = Some(Arc::new(side));
+        event_loop.call_method1("add_reader", (self.pipe.0.as_raw_fd(), server.getattr("_drain")?))?;
+        Ok(())
+    }
+
+    /// A future that is done when the server is over.
+    pub(crate) fn finished(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(self.side()?.finished.clone_ref(py))
+    }
+
+    /// Waits, without Python's lock, for the end of the server or for something that needs a loop after all. `signals` becomes
+    /// readable when the process has received one.
+    pub(crate) fn wait(&self, py: Python<'_>, signals: RawFd) -> PyResult<&'static str> {
+        loop {
+            let descriptor = self.pipe.0.as_raw_fd();
+            let signalled = py.detach(|| readable(descriptor, signals))?;
+            if signalled {
+                py.check_signals()?;
+                continue;
+            }
+            let items = self.take();
+            if items.iter().any(|item| matches!(item, Item::Ended)) {
+                return Ok("over");
+            }
+            if items.iter().any(Item::needs_loop) {
+                let mut kept = items;
+                // In front of what has come since.
+                let mut queue = lock(&self.items);
+                kept.append(&mut queue);
+                *queue = kept;
+                drop(queue);
+                if !self.woken.swap(true, Ordering::AcqRel) {
+                    let _ = (&self.pipe.1).write(&[1]);
+                }
+                return Ok("loop");
+            }
+        }
+    }
+
+    /// Everything that has gathered, on the loop's thread.
+    pub(crate) fn drain(&self, py: Python<'_>, core: &Arc<Core>) -> PyResult<()> {
+        let side = self.side()?;
+        for item in self.take() {
+            if let Err(error) = self.handle(py, core, &side, item) {
+                // The items behind it must not be lost with it.
+                report(py, &error)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn handle(&self, py: Python<'_>, core: &Arc<Core>, side: &LoopSide, item: Item) -> PyResult<()> {
+        match item {
+            Item::Start(request, endpoint, entry) => self.start(py, core, side, request, endpoint, &entry)?,
+            Item::Delegate(request, endpoint) => {
+                let call = Py::new(py, Call::new(request, endpoint, Arc::clone(core), None))?;
+                if core.live.enter(py, &call) {
+                    self.delegate(py, core, side, &call)?;
+                }
+            }
+            Item::Handed(call) => self.delegate(py, core, side, &call)?,
+            Item::Await(call, awaitable, context) => {
+                self.spawn(py, side, context.bind(py), awaitable.into_bound(py), &call)?;
+            }
+            Item::Cancel(key) => {
+                if let Some(task) = core.live.task(py, key) {
+                    task.bind(py).call_method0(pyo3::intern!(py, "cancel"))?;
+                }
+            }
+            Item::Response(key, outcome) => self.resolve(py, key, outcome)?,
+            Item::Notification { stream, method, params } => {
+                let handler = core.delegates().notifications.as_ref().map(|handler| handler.clone_ref(py));
+                let params = params.map(|params| PyBytes::new(py, params.as_bytes()));
+                tell(py, core, handler, (stream, method, params))?;
+            }
+            Item::Stream(stream, what) => {
+                let handler = core.delegates().streams.as_ref().map(|handler| handler.clone_ref(py));
+                tell(py, core, handler, (stream, what))?;
+            }
+            Item::Ended => {
+                // The loop holds the Python server, and the bridge the loop: without this neither would be freed.
+                *lock(&self.side) = None;
+                side.event_loop.bind(py).call_method1("remove_reader", (self.pipe.0.as_raw_fd(),))?;
+                let finished = side.finished.bind(py);
+                if !finished.call_method0("done")?.is_truthy()? {
+                    finished.call_method1("set_result", (py.None(),))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn start(
+        &self,
+        py: Python<'_>,
+        core: &Arc<Core>,
+        side: &LoopSide,
+        request: engine::Call,
+        endpoint: Arc<Endpoint>,
+        entry: &Arc<Entry>,
+    ) -> PyResult<()> {
+        let key = request.key;
+        let handler = entry.handler.clone_ref(py);
+        let call = Py::new(py, Call::new(request, endpoint, Arc::clone(core), Some(handler)))?;
+        // It may have been cancelled while it waited.
+        if !core.live.enter(py, &call) {
+            return Ok(());
+        }
+        let context = core.copied_context(py, &call)?;
+        let handler = entry.handler.get();
+        let coroutine = handler
+            .arguments(py, &call)
+            .and_then(|arguments| handler.function(py).call((), Some(&arguments)).map_err(Fault::Raised));
+        match coroutine {
+            Ok(coroutine) => self.spawn(py, side, &context, coroutine, &call),
+            Err(fault) => {
+                core.live.leave(py, key);
+                self.answer(py, side, key, handler.failure(&call, py, fault))
+            }
+        }
+    }
+
+    fn delegate(&self, py: Python<'_>, core: &Arc<Core>, side: &LoopSide, call: &Py<Call>) -> PyResult<()> {
+        let key = call.get().request.key;
+        let handler = core.delegates().calls.as_ref().map(|handler| handler.clone_ref(py));
+        let served = handler.ok_or_else(|| PyRuntimeError::new_err("nobody serves this method")).and_then(|handler| {
+            let context = core.copied_context(py, call)?;
+            Ok((context.call_method1(pyo3::intern!(py, "run"), (handler, call))?, context))
+        });
+        let answer = match served {
+            Ok((value, context)) if is_awaitable(&value)? => return self.spawn(py, side, &context, value, call),
+            Ok((value, _)) => delegated(&value),
+            Err(error) => Err(error),
+        };
+        core.live.leave(py, key);
+        let answer = answer.unwrap_or_else(|error| failure(py, "request", call.get().method_name(), &error, None));
+        self.answer(py, side, key, answer)
+    }
+
+    /// Makes the task that serves a call.
+    fn spawn(
+        &self,
+        py: Python<'_>,
+        side: &LoopSide,
+        context: &Bound<'_, PyAny>,
+        awaitable: Bound<'_, PyAny>,
+        call: &Py<Call>,
+    ) -> PyResult<()> {
+        let state = call.get();
+        let coroutine = if awaitable.get_type().is(&side.coroutine_type) {
+            awaitable
+        } else {
+            side.awaited.bind(py).call1((awaitable,))?
+        };
+        let task = if let Some(class) = &side.task_class {
+            let options = PyDict::new(py);
+            options.set_item(pyo3::intern!(py, "loop"), &side.event_loop)?;
+            options.set_item(pyo3::intern!(py, "context"), context)?;
+            class.bind(py).call((coroutine,), Some(&options))?
+        } else if side.takes_context {
+            let options = PyDict::new(py);
+            options.set_item(pyo3::intern!(py, "context"), context)?;
+            side.create_task.bind(py).call((coroutine,), Some(&options))?
+        } else {
+            context.call_method1(pyo3::intern!(py, "run"), (&side.create_task, coroutine))?
+        };
+        state.set_task(Some(task.clone().unbind()));
+        if state.is_cancelled() {
+            task.call_method0(pyo3::intern!(py, "cancel"))?;
+        }
+        task.call_method1(pyo3::intern!(py, "add_done_callback"), (call,))?;
+        Ok(())
+    }
+
+    /// The callback of a call's task.
+    pub(crate) fn task_done(call: &Bound<'_, Call>, task: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = call.py();
+        let state = call.get();
+        let bridge = &state.core.bridge;
+        let key = state.request.key;
+        let _task = state.set_task(None);
+        state.core.live.leave(py, key);
+        let result = task.call_method0(pyo3::intern!(py, "result"));
+        // After the end of the server there is nobody to answer.
+        let Ok(side) = bridge.side() else { return Ok(()) };
+        let answer = match (&state.handler, result) {
+            (_, Err(_)) if state.is_cancelled() => return Ok(()),
+            (Some(handler), result) => {
+                let handler = handler.get();
+                let answer = result.map_err(Fault::Raised).and_then(|value| handler.answer(call.as_unbound(), &value));
+                answer.unwrap_or_else(|fault| handler.failure(call.as_unbound(), py, fault))
+            }
+            (None, result) => result.and_then(|value| delegated(&value)).unwrap_or_else(|error| {
+                failure(py, "request", state.method_name(), &error, None)
+            }),
+        };
+        bridge.answer(py, &side, key, answer)
+    }
+
+    /// Keeps an answer for the end of this turn of the loop.
+    fn answer(&self, py: Python<'_>, side: &LoopSide, key: RequestKey, answer: Answer) -> PyResult<()> {
+        let first = {
+            let mut answers = lock(&self.answers);
+            answers.push((key, answer));
+            answers.len() == 1
+        };
+        if first {
+            side.call_soon.bind(py).call1((&side.flush,))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the engine all answers of this turn.
+    pub(crate) fn flush(&self, core: &Arc<Core>) -> PyResult<()> {
+        let answers = std::mem::take(&mut *lock(&self.answers));
+        let Some(endpoint) = core.endpoint() else { return Ok(()) };
+        let now = endpoint.now();
+        taken(endpoint.with_engine(|server| {
+            for (key, answer) in &answers {
+                answer.send(server, *key, now);
+            }
+        }))
+    }
+
+    /// Sends a request of ours and gives the future of its result. `related`: the call that it belongs to.
+    pub(crate) fn request<'py>(
+        py: Python<'py>,
+        core: &Arc<Core>,
+        endpoint: &Arc<Endpoint>,
+        related: Option<RequestKey>,
+        method: &str,
+        params: Option<&str>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let side = core.bridge.side()?;
+        let timeout = timeout.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX));
+        let timeout_ms = timeout.map(|bound| u64::try_from(bound.as_millis()).unwrap_or(u64::MAX));
+        let future = side.event_loop.bind(py).call_method0("create_future")?;
+        let key = command(py, || endpoint.request(related, method, params, timeout_ms))?;
+        lock(&core.bridge.waiting).insert(key, future.clone().unbind());
+        let (core, endpoint) = (Arc::clone(core), Arc::clone(endpoint));
+        let abandon = PyCFunction::new_closure(py, None, None, move |arguments, _| -> PyResult<()> {
+            let cancelled = arguments.get_item(0)?.call_method0("cancelled")?.is_truthy()?;
+            if cancelled {
+                let _future = lock(&core.bridge.waiting).remove(&key);
+                taken(endpoint.abandon(key, None))?;
+            }
+            Ok(())
+        })?;
+        future.call_method1("add_done_callback", (abandon,))?;
+        Ok(future)
+    }
+
+    fn resolve(&self, py: Python<'_>, key: OutgoingKey, outcome: Result<String, OutgoingError>) -> PyResult<()> {
+        let Some(future) = lock(&self.waiting).remove(&key) else { return Ok(()) };
+        let future = future.bind(py);
+        if future.call_method0("done")?.is_truthy()? {
+            return Ok(());
+        }
+        match outcome {
+            Ok(result) => future.call_method1("set_result", (PyBytes::new(py, result.as_bytes()),))?,
+            Err(error) => future.call_method1("set_exception", (error::outgoing(py, &error).into_value(py),))?,
+        };
+        Ok(())
+    }
+}
+
+/// Whether a value is to be awaited for the value that is meant.
+pub(crate) fn is_awaitable(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let plain = value.is_exact_instance_of::<PyString>()
+        || value.is_exact_instance_of::<PyBytes>()
+        || value.is_exact_instance_of::<PyDict>()
+        || value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyList>()
+        || value.is_exact_instance_of::<PyFloat>()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_none();
+    Ok(!plain && value.get_type().hasattr(pyo3::intern!(value.py(), "__await__"))?)
+}
+
+/// A delegate's result: JSON text, a dict, or None for an empty object.
+pub(crate) fn delegated(value: &Bound<'_, PyAny>) -> PyResult<Answer> {
+    if value.is_none() {
+        return Ok(Answer::Result("{}".to_owned()));
+    }
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        let text = std::str::from_utf8(bytes.as_bytes()).map_err(|error| PyTypeError::new_err(error.to_string()))?;
+        if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_none() {
+            return Ok(Answer::Result(text.to_owned()));
+        }
+        return Ok(Answer::Result(Text::Str(text.to_owned()).one_line()?));
+    }
+    if value.is_instance_of::<PyDict>() {
+        return Ok(Answer::Result(write::dumps(value, "result")?));
+    }
+    Err(PyTypeError::new_err("a delegate gives bytes, a dict or None"))
+}
+
+/// Calls a handler of events in a context copy.
+fn tell<'py>(
+    py: Python<'py>,
+    core: &Core,
+    handler: Option<Py<PyAny>>,
+    arguments: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+) -> PyResult<()> {
+    let Some(handler) = handler else { return Ok(()) };
+    let context = core.context(py)?.call_method0(pyo3::intern!(py, "copy"))?;
+    let arguments = arguments.into_pyobject(py)?;
+    let all = (handler,).into_pyobject(py)?.as_sequence().concat(arguments.as_sequence())?;
+    context.getattr(pyo3::intern!(py, "run"))?.call1(all.to_tuple()?)?;
+    Ok(())
+}
+
+/// What nobody waits for goes to the `ferromcp` logger.
+#[cold]
+fn report(py: Python<'_>, error: &PyErr) -> PyResult<()> {
+    let raised = error.clone_ref(py).into_value(py);
+    hooks::get(py)?.report.bind(py).call1(("Error on the event loop", raised)).map(drop)
+}
+
+/// Waits until one of two descriptors is readable; true when it is the second, whose bytes are taken out.
+fn readable(first: RawFd, second: RawFd) -> std::io::Result<bool> {
+    let interest = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    let mut interests = [interest(first), interest(second)];
+    // SAFETY: the array is ours and has two elements; a negative descriptor is passed over.
+    if unsafe { libc::poll(interests.as_mut_ptr(), 2, -1) } < 0 {
+        let error = std::io::Error::last_os_error();
+        // A signal: whoever called us looks after it.
+        return if error.kind() == std::io::ErrorKind::Interrupted { Ok(true) } else { Err(error) };
+    }
+    if interests[1].revents == 0 {
+        return Ok(false);
+    }
+    let mut buffer = [0_u8; 64];
+    // SAFETY: the buffer is ours; the descriptor is a non-blocking pipe that was just reported as readable.
+    unsafe { libc::read(second, buffer.as_mut_ptr().cast(), buffer.len()) };
+    Ok(true)
+}

@@ -1,0 +1,219 @@
+//! One request in flight, as Python sees it.
+//!
+//! A thin view of the engine's call: what the peer sent is decoded when it is asked for. Also the callback of the request's
+//! asyncio task, if it has one.
+
+use crate::bridge::Bridge;
+use crate::convert::raw::Text;
+use crate::convert::{read, write};
+use crate::core::{Core, command};
+use crate::error;
+use crate::handler::Handler;
+use ferromcp::Endpoint;
+use ferromcp_engine as engine;
+use ferromcp_engine::LogLevel;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A request of the peer that is being served.
+#[pyclass(frozen, module = "ferromcp._native")]
+pub(crate) struct Call {
+    pub(crate) request: engine::Call,
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) core: Arc<Core>,
+    /// The declared function; None for a delegate's call.
+    pub(crate) handler: Option<Py<Handler>>,
+    cancelled: AtomicBool,
+    /// The task that serves it, while it runs.
+    task: Mutex<Option<Py<PyAny>>>,
+}
+
+impl Call {
+    pub(crate) fn new(
+        request: engine::Call,
+        endpoint: Arc<Endpoint>,
+        core: Arc<Core>,
+        handler: Option<Py<Handler>>,
+    ) -> Self {
+        Self { request, endpoint, core, handler, cancelled: AtomicBool::new(false), task: Mutex::new(None) }
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_task(&self, task: Option<Py<PyAny>>) -> Option<Py<PyAny>> {
+        std::mem::replace(&mut self.task.lock().unwrap_or_else(PoisonError::into_inner), task)
+    }
+
+    /// The task, for cancelling it.
+    pub(crate) fn task(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|task| task.clone_ref(py))
+    }
+
+    /// What an error names.
+    pub(crate) fn method_name(&self) -> &str {
+        self.request.method()
+    }
+}
+
+#[pymethods]
+impl Call {
+    /// The request's method.
+    #[getter]
+    fn method(&self) -> &str {
+        self.request.method()
+    }
+
+    /// The request's parameters as JSON text; `b"{}"` when it has none.
+    #[getter]
+    fn params<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.request.params_json().unwrap_or("{}").as_bytes())
+    }
+
+    /// `params.name`, where there is one.
+    #[getter]
+    fn name(&self) -> Option<String> {
+        #[derive(serde::Deserialize)]
+        struct Named<'a> {
+            #[serde(borrow)]
+            name: Option<Cow<'a, str>>,
+        }
+        let named: Named<'_> = serde_json::from_str(self.request.params_json()?).ok()?;
+        named.name.map(Cow::into_owned)
+    }
+
+    /// The id that the peer gave the request.
+    #[getter]
+    fn request_id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        read::loads(py, self.request.id_json().as_bytes())
+    }
+
+    /// The revision in force for this request.
+    #[getter]
+    fn protocol_version(&self) -> &'static str {
+        self.request.revision.as_str()
+    }
+
+    /// The number of the connection.
+    #[getter]
+    fn stream(&self) -> u32 {
+        self.request.stream.0
+    }
+
+    /// The request's `_meta`.
+    #[getter]
+    fn meta<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        read::optional(py, self.request.meta_json())
+    }
+
+    /// The client's name, version and more, when it told.
+    #[getter]
+    fn client_info<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        read::optional(py, self.request.client_info_json())
+    }
+
+    /// `meta` as JSON text.
+    #[getter]
+    fn meta_json<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.request.meta_json().map(|text| PyBytes::new(py, text.as_bytes()))
+    }
+
+    /// `client_info` as JSON text.
+    #[getter]
+    fn client_info_json<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.request.client_info_json().map(|text| PyBytes::new(py, text.as_bytes()))
+    }
+
+    /// `client_capabilities` as JSON text.
+    #[getter]
+    fn client_capabilities_json<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.request.client_capabilities_json().as_bytes())
+    }
+
+    /// What the client can do.
+    #[getter]
+    fn client_capabilities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        read::object(py, self.request.client_capabilities_json())
+    }
+
+    /// Whether nobody waits for the answer any more.
+    #[getter]
+    fn cancelled(&self) -> bool {
+        self.is_cancelled()
+    }
+
+    /// The token for progress notifications, when the client wants them.
+    #[getter]
+    fn progress_token<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        read::optional(py, self.request.progress_token_json())
+    }
+
+    /// Reports progress; False when nothing was sent.
+    #[pyo3(signature = (progress, total=None, message=None))]
+    fn progress(&self, py: Python<'_>, progress: f64, total: Option<f64>, message: Option<String>) -> PyResult<bool> {
+        let key = self.request.key;
+        command(py, || self.endpoint.progress(key, progress, total, message.as_deref()))
+    }
+
+    /// Sends a log message; False when the client does not want its level.
+    #[pyo3(signature = (level, data, logger=None))]
+    fn log(&self, py: Python<'_>, level: &str, data: &Bound<'_, PyAny>, logger: Option<String>) -> PyResult<bool> {
+        let level = log_level(level)?;
+        let data = write::dumps(data, "data")?;
+        command(py, || self.endpoint.log(self.request.key, level, logger.as_deref(), &data))
+    }
+
+    /// Sends a notification that belongs to this request; False when the request is over.
+    #[pyo3(signature = (method, params=None))]
+    fn notify(&self, py: Python<'_>, method: String, params: Option<Text>) -> PyResult<bool> {
+        let params = params.map(Text::one_line).transpose()?;
+        command(py, || self.endpoint.notify(self.request.key, &method, params.as_deref()))
+    }
+
+    /// Asks a legacy client something; a future of the result as JSON text. `timeout` is in seconds.
+    #[pyo3(signature = (method, params=None, timeout=None))]
+    fn request<'py>(
+        slf: &Bound<'py, Self>,
+        method: String,
+        params: Option<Text>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let call = slf.get();
+        let params = params.map(Text::one_line).transpose()?;
+        Bridge::request(py, &call.core, &call.endpoint, Some(call.request.key), &method, params.as_deref(), timeout)
+    }
+
+    /// The task of this request is done.
+    fn __call__(slf: &Bound<'_, Self>, task: &Bound<'_, PyAny>) -> PyResult<()> {
+        Bridge::task_done(slf, task)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Call {} {}>", self.request.method(), self.request.id_json())
+    }
+}
+
+/// A log level by its name.
+pub(crate) fn log_level(name: &str) -> PyResult<LogLevel> {
+    LogLevel::parse(name).ok_or_else(|| PyValueError::new_err(format!("{name:?} is not a log level")))
+}
+
+/// A command's outcome for Python.
+pub(crate) fn taken<R>(result: Result<R, ferromcp::Error>) -> PyResult<R> {
+    result.map_err(|error| match &error {
+        ferromcp::Error::Engine(error) => error::local(error),
+        ferromcp::Error::Forked => error::ForkedError::new_err(error.to_string()),
+        _ => pyo3::exceptions::PyOSError::new_err(error.to_string()),
+    })
+}

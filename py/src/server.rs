@@ -1,0 +1,396 @@
+//! `_native.Server`: one server, from its configuration to its end.
+//!
+//! Declarations are kept until the server starts, so that one that was made before a fork can run in the child. Starting makes the
+//! engine and the runtime's threads; from then on commands go straight through.
+
+use crate::bridge::{Bridge, Item};
+use crate::call::{log_level, taken};
+use crate::convert::raw::Text;
+use crate::convert::write;
+use crate::core::{Core, Entry, command};
+use crate::error::{self, ConfigurationError};
+use crate::handler::{Handler, Kind};
+use crate::hooks;
+use crate::host::PyHost;
+use ferromcp::{Endpoint, StdioOptions, StdioServer, serve_fds, serve_stdio};
+use ferromcp_engine::{ListKind, ServerConfig, StreamId};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A declaration that waits for the start.
+struct Declared {
+    kind: Kind,
+    definition: String,
+    key: String,
+    handler: Py<Handler>,
+}
+
+/// One MCP server on this process's standard input and output.
+#[pyclass(frozen, module = "ferromcp._native", weakref)]
+pub(crate) struct Server {
+    core: Arc<Core>,
+    config: ServerConfig,
+    declared: Mutex<Vec<Declared>>,
+}
+
+/// One of the options of `start_stdio`; None where it is not given.
+fn option<'py, T>(options: Option<&Bound<'py, PyDict>>, name: &str) -> PyResult<Option<T>>
+where
+    Option<T>: FromPyObjectOwned<'py, Error = PyErr>,
+{
+    match options.map(|options| options.get_item(name)).transpose()?.flatten() {
+        Some(value) => value.extract(),
+        None => Ok(None),
+    }
+}
+
+#[pymethods]
+impl Server {
+    /// `config` is the JSON text of the engine's configuration.
+    #[new]
+    #[pyo3(signature = (config, /))]
+    fn new(config: Text) -> PyResult<Self> {
+        let config = ServerConfig::from_json(&config.utf8()?).map_err(|error| error::local(&error))?;
+        Ok(Self { core: Arc::new(Core::new()?), config, declared: Mutex::default() })
+    }
+
+    /// Serves a function. `definition` is the JSON text of the MCP object that the lists show; for a completion,
+    /// `{"ref": ..., "argument": ...}`.
+    #[pyo3(signature = (kind, definition, handler, /))]
+    fn add(&self, py: Python<'_>, kind: &str, definition: Text, handler: Py<Handler>) -> PyResult<()> {
+        let kind = Kind::parse(kind)?;
+        let definition = definition.utf8()?;
+        let key = key_of(kind, &definition)?;
+        let declared = Declared { kind, definition, key, handler };
+        match self.core.endpoint() {
+            None => self.declared().push(declared),
+            Some(endpoint) => {
+                let now = endpoint.now();
+                let added = command(py, || endpoint.with_engine(|server| add(&self.core, server, declared, now)))?;
+                added.map_err(|error| error::local(&error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops serving; False when there is nothing of this name or URI.
+    #[pyo3(signature = (kind, key, /))]
+    fn remove(&self, py: Python<'_>, kind: &str, key: String) -> PyResult<bool> {
+        let kind = Kind::parse(kind)?;
+        let Some(endpoint) = self.core.endpoint() else {
+            let mut declared = self.declared();
+            let before = declared.len();
+            declared.retain(|item| item.kind != kind || item.key != key);
+            return Ok(declared.len() < before);
+        };
+        let now = endpoint.now();
+        command(py, || {
+            endpoint.with_engine(|server| match kind {
+                Kind::Tool => server.remove_tool(&key, now),
+                Kind::Resource => server.remove_resource(&key, now),
+                Kind::Template => server.remove_resource_template(&key, now),
+                Kind::Prompt => server.remove_prompt(&key, now),
+                Kind::Completion => false,
+            })
+        })
+    }
+
+    /// Gives every request that the engine does not answer itself to `handler(call)`, whose coroutine becomes a task.
+    #[pyo3(signature = (handler, /))]
+    fn set_delegate(&self, handler: Py<PyAny>) {
+        self.core.delegates().calls = Some(handler);
+    }
+
+    /// Asks `handler(call)` first for requests of these methods, on the thread that took the request from the input. None leaves
+    /// it to the other delegate; an awaitable is awaited on the loop.
+    #[pyo3(signature = (handler, methods=None, /))]
+    fn set_sync_delegate(&self, handler: Py<PyAny>, methods: Option<Vec<String>>) -> PyResult<()> {
+        if !self.core.set_sync_methods(methods.unwrap_or_else(|| vec!["tools/call".to_owned()])) {
+            return Err(ConfigurationError::new_err("the sync delegate was set already"));
+        }
+        self.core.delegates().sync = Some(handler);
+        Ok(())
+    }
+
+    /// Gives every notification that the engine does not consume to `handler(stream, method, params)`.
+    #[pyo3(signature = (handler, /))]
+    fn set_notification_handler(&self, handler: Py<PyAny>) {
+        self.core.delegates().notifications = Some(handler);
+    }
+
+    /// Calls `handler(stream, "initialized" | "closed")`.
+    #[pyo3(signature = (handler, /))]
+    fn set_stream_handler(&self, handler: Py<PyAny>) {
+        self.core.delegates().streams = Some(handler);
+    }
+
+    /// Tells whoever asked for it that the list of `"tools"`, `"prompts"` or `"resources"` has changed.
+    #[pyo3(signature = (list, /))]
+    fn notify_changed(&self, py: Python<'_>, list: &str) -> PyResult<()> {
+        let list = match list {
+            "tools" => ListKind::Tools,
+            "prompts" => ListKind::Prompts,
+            "resources" => ListKind::Resources,
+            other => return Err(PyValueError::new_err(format!("no list is called {other:?}"))),
+        };
+        let Some(endpoint) = self.core.endpoint() else { return Ok(()) };
+        command(py, || endpoint.notify_changed(list))
+    }
+
+    /// Tells the watchers of a resource that it has changed.
+    #[pyo3(signature = (uri, /))]
+    fn resource_updated(&self, py: Python<'_>, uri: String) -> PyResult<()> {
+        let Some(endpoint) = self.core.endpoint() else { return Ok(()) };
+        command(py, || endpoint.resource_updated(&uri))
+    }
+
+    /// Sends a notification that belongs to no request; legacy peers only.
+    #[pyo3(signature = (stream, method, params=None))]
+    fn notify_stream(&self, py: Python<'_>, stream: u32, method: String, params: Option<Text>) -> PyResult<bool> {
+        let params = params.map(Text::one_line).transpose()?;
+        let endpoint = self.started()?;
+        let sent = command(py, || {
+            endpoint.with_engine(|server| server.notify_stream(StreamId(stream), &method, params.as_deref()))
+        })?;
+        sent.map_err(|error| error::local(&error))
+    }
+
+    /// Asks a legacy client something outside of any call; a future of the result as JSON text. `timeout` is in seconds.
+    #[pyo3(signature = (stream, method, params=None, timeout=None))]
+    fn request<'py>(
+        &self,
+        py: Python<'py>,
+        stream: u32,
+        method: String,
+        params: Option<Text>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let params = params.map(Text::one_line).transpose()?;
+        let endpoint = self.started()?;
+        if endpoint.stream() != StreamId(stream) {
+            return Err(error::local(&ferromcp_engine::LocalError::UnknownStream));
+        }
+        Bridge::request(py, &self.core, endpoint, None, &method, params.as_deref(), timeout)
+    }
+
+    /// Sends a log message that belongs to no request; legacy peers only.
+    #[pyo3(signature = (stream, level, data, logger=None))]
+    fn log_stream(
+        &self,
+        py: Python<'_>,
+        stream: u32,
+        level: &str,
+        data: &Bound<'_, PyAny>,
+        logger: Option<String>,
+    ) -> PyResult<bool> {
+        let level = log_level(level)?;
+        let data = write::dumps(data, "data")?;
+        let endpoint = self.started()?;
+        let sent = command(py, || {
+            endpoint.with_engine(|server| server.log_stream(StreamId(stream), level, logger.as_deref(), &data))
+        })?;
+        sent.map_err(|error| error::local(&error))
+    }
+
+    /// Starts to serve standard input and output, and returns. `options`: `drain_ms`, `max_threads`, `debug`,
+    /// `fds` (descriptors to read and to write instead, which from now on are the server's), and `grace_ms`: the time in which Python
+    /// must `acknowledge()` the end before the process is ended without it.
+    #[pyo3(signature = (event_loop, options=None, /))]
+    fn start_stdio(
+        slf: &Bound<'_, Self>,
+        event_loop: Option<&Bound<'_, PyAny>>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let py = slf.py();
+        let server = slf.get();
+        let core = &server.core;
+        if core.stdio.get().is_some() {
+            return Err(ConfigurationError::new_err("this server was started already"));
+        }
+        let mut config = server.config.clone();
+        let mut stdio = StdioOptions::default();
+        config.limits.drain_ms = option(options, "drain_ms")?.unwrap_or(config.limits.drain_ms);
+        stdio.max_threads = option(options, "max_threads")?.unwrap_or(stdio.max_threads);
+        stdio.debug = option(options, "debug")?;
+        let grace = option(options, "grace_ms")?.map(Duration::from_millis);
+        let declared = std::mem::take(&mut *server.declared());
+        if declared.iter().any(|item| item.kind == Kind::Completion) {
+            config.capabilities.declare("completions", "{}");
+        }
+        let mut engine = ferromcp_engine::Server::new(config).map_err(|error| error::local(&error))?;
+        for item in declared {
+            add(core, &mut engine, item, 0).map_err(|error| error::local(&error))?;
+        }
+        let context = hooks::get(py)?.copy_context.bind(py).call0()?;
+        // Set once: `stdio` above proves that this is the first start.
+        let _ = core.context.set(context.unbind());
+        if let Some(event_loop) = event_loop {
+            core.bridge.set_loop(slf, event_loop)?;
+        }
+        let host = Arc::new(PyHost { core: Arc::clone(core) });
+        let started = match option::<(RawFd, RawFd)>(options, "fds")? {
+            // SAFETY: the caller gives the descriptors away, as the method says.
+            Some((input, output)) => unsafe {
+                let (input, output) = (OwnedFd::from_raw_fd(input), OwnedFd::from_raw_fd(output));
+                py.detach(|| serve_fds(engine, host, input, output, stdio))
+            },
+            None => {
+                core.is_standard.store(true, Ordering::Release);
+                py.detach(|| serve_stdio(engine, host, stdio))
+            }
+        };
+        let _ = core.stdio.set(taken(started)?);
+        let core = Arc::clone(core);
+        std::thread::Builder::new().name("ferromcp-end".into()).spawn(move || watch_end(&core, grace))?;
+        Ok(())
+    }
+
+    /// Gives a server that was started without a loop one, from which on async functions are served.
+    #[pyo3(signature = (event_loop, /))]
+    fn set_loop(slf: &Bound<'_, Self>, event_loop: &Bound<'_, PyAny>) -> PyResult<()> {
+        slf.get().core.bridge.set_loop(slf, event_loop)
+    }
+
+    /// A future of the loop that is done when the server is over.
+    fn finished(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.core.bridge.finished(py)
+    }
+
+    /// Without a loop: waits until the server is over (`"over"`) or something needs a loop (`"loop"`). `signals` is a
+    /// descriptor that is readable when a signal has come.
+    #[pyo3(signature = (signals=-1, /))]
+    fn wait(&self, py: Python<'_>, signals: i32) -> PyResult<&'static str> {
+        self.core.bridge.wait(py, signals)
+    }
+
+    /// Begins to end the server in good order; `code` is what the process is going to end with.
+    #[pyo3(signature = (code=0, /))]
+    fn stop(&self, py: Python<'_>, code: i32) -> PyResult<()> {
+        self.core.exit_code.store(code, Ordering::Release);
+        let Some(endpoint) = self.core.endpoint() else { return Ok(()) };
+        // Tells a forked child that the server is not its own.
+        command(py, || endpoint.flush())?;
+        let core = Arc::clone(&self.core);
+        // On a thread: the runtime waits for the end, and the caller may be a signal handler.
+        std::thread::Builder::new().name("ferromcp-stop".into()).spawn(move || core.stdio.get().map(StdioServer::stop))?;
+        Ok(())
+    }
+
+    /// Python has seen that the server is over, and takes care of the rest.
+    fn acknowledge(&self) {
+        self.core.acknowledge();
+    }
+
+    /// What the process is going to end with.
+    #[getter]
+    fn exit_code(&self) -> i32 {
+        self.core.exit_code.load(Ordering::Acquire)
+    }
+
+    /// Whether threads of the server's are still inside Python, after a moment for them to leave.
+    #[pyo3(signature = (bound=0.2, /))]
+    fn stuck(&self, py: Python<'_>, bound: f64) -> bool {
+        let bound = Duration::try_from_secs_f64(bound).unwrap_or_default();
+        py.detach(|| self.core.threads_left(bound)) > 0
+    }
+
+    /// The loop's callback for what the server's threads handed over.
+    fn _drain(&self, py: Python<'_>) -> PyResult<()> {
+        self.core.bridge.drain(py, &self.core)
+    }
+
+    /// The loop's callback at the end of a turn with answers.
+    fn _flush(&self) -> PyResult<()> {
+        self.core.bridge.flush(&self.core)
+    }
+}
+
+impl Server {
+    fn declared(&self) -> MutexGuard<'_, Vec<Declared>> {
+        self.declared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn started(&self) -> PyResult<&Arc<Endpoint>> {
+        self.core.endpoint().ok_or_else(|| ConfigurationError::new_err("this server was not started"))
+    }
+}
+
+/// Under what name a definition is found again.
+fn key_of(kind: Kind, definition: &str) -> PyResult<String> {
+    let object: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(definition).map_err(|error| PyValueError::new_err(format!("definition: {error}")))?;
+    let text = |name: &str| {
+        let value = object.get(name).and_then(serde_json::Value::as_str);
+        value.map(str::to_owned).ok_or_else(|| PyValueError::new_err(format!("definition: {name} must be a string")))
+    };
+    match kind {
+        Kind::Tool | Kind::Prompt => text("name"),
+        Kind::Resource => text("uri"),
+        Kind::Template => text("uriTemplate"),
+        Kind::Completion => Ok(format!("{}\n{}", text("ref")?, text("argument")?)),
+    }
+}
+
+/// Adds a declaration to the engine and to the functions by tag.
+fn add(
+    core: &Core,
+    server: &mut ferromcp_engine::Server,
+    item: Declared,
+    now: u64,
+) -> Result<(), ferromcp_engine::LocalError> {
+    let tag = core.next_tag.fetch_add(1, Ordering::Relaxed);
+    match item.kind {
+        Kind::Tool => server.add_tool(&item.definition, tag, now)?,
+        Kind::Resource => server.add_resource(&item.definition, tag, now)?,
+        Kind::Template => server.add_resource_template(&item.definition, tag, now)?,
+        Kind::Prompt => server.add_prompt(&item.definition, tag, now)?,
+        Kind::Completion => {}
+    }
+    let is_async = item.handler.get().is_async();
+    let entry = Arc::new(Entry { handler: item.handler, is_async, key: item.key });
+    let mut catalogue = core.catalogue.write().unwrap_or_else(PoisonError::into_inner);
+    if item.kind == Kind::Completion {
+        if let Some((reference, argument)) = entry.key.split_once('\n') {
+            let key = (reference.to_owned(), argument.to_owned());
+            catalogue.completions.insert(key, entry);
+        }
+    } else {
+        catalogue.by_tag.insert(tag, entry);
+    }
+    Ok(())
+}
+
+/// Waits for the end of the server, tells Python, and sees to it that the process can't be held up.
+fn watch_end(core: &Arc<Core>, grace: Option<Duration>) {
+    let Some(stdio) = core.stdio.get() else { return };
+    if let Err(error) = stdio.wait() {
+        eprintln!("ferromcp: {error}");
+        let _ = core.exit_code.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire);
+    }
+    core.bridge.push(&mut vec![Item::Stream(stdio.endpoint().stream().0, "closed"), Item::Ended]);
+    let Some(grace) = grace else { return };
+    if core.is_acknowledged_within(grace) {
+        return;
+    }
+    // The main thread is inside a function that does not end. Python gets a chance to say goodbye, on another thread, because
+    // its lock may never come free.
+    let code = core.exit_code.load(Ordering::Acquire);
+    let goodbye = move || {
+        Python::attach(|py| {
+            let leave = py.import("ferromcp._run").and_then(|module| module.getattr("leave_now"));
+            if let Err(error) = leave.and_then(|leave| leave.call1((code,))) {
+                error.print(py);
+            }
+        });
+    };
+    if std::thread::Builder::new().name("ferromcp-exit".into()).spawn(goodbye).is_ok() {
+        std::thread::sleep(grace);
+    }
+    // SAFETY: ends the process at once.
+    unsafe { libc::_exit(code) };
+}

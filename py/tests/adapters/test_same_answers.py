@@ -1,0 +1,75 @@
+"""Every road gives the answers of the stock server, in both eras.
+
+The same file is run by its own SDK and by us, asked the same requests in the same order, and everything that comes back
+is compared as JSON.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import pytest
+from rawpeer import Message, RawPeer, ours, stock
+from table import FASTMCP, LOWLEVEL, MCPSERVER, MIDDLEWARE, Row
+
+TABLES: dict[str, list[Row]] = {
+    "compared_mcpserver.py": MCPSERVER,
+    "compared_fastmcp.py": FASTMCP,
+    "compared_middleware.py": MIDDLEWARE,
+    "compared_lowlevel.py": LOWLEVEL,
+}
+CASES = [
+    (server, road, era)
+    for server, roads in {
+        "compared_mcpserver.py": ("handler", "dispatcher", "streams"),
+        "compared_fastmcp.py": ("direct", "handler", "dispatcher", "streams"),
+        "compared_middleware.py": ("handler", "dispatcher", "streams"),
+        "compared_lowlevel.py": ("handler", "dispatcher", "streams"),
+    }.items()
+    for road in roads
+    for era in ("legacy", "modern")
+]
+
+
+def transcript(command: list[str], era: str, table: list[Row]) -> dict[str, list[Message]]:
+    """What a server answers to each row, opening first."""
+    with RawPeer(command, era) as peer:
+        if era == "legacy":
+            found = {"opening": peer.handshake()}
+        else:
+            found = {"opening": peer.request("server/discover", None, 0)}
+        for number, (label, method, params) in enumerate(table, 1):
+            found[f"{number} {label}"] = peer.request(method, params, number)
+        return found
+
+
+@lru_cache(maxsize=None)
+def expected(server: str, era: str) -> dict[str, list[Message]]:
+    return transcript(stock(server), era, TABLES[server])
+
+
+def comparable(messages: list[Message]) -> list[Any]:
+    """A transcript without what differs from run to run, and without the wording of errors that the engine chooses."""
+    found = []
+    for message in messages:
+        result, error = message.get("result"), message.get("error")
+        if isinstance(result, dict) and "requestState" in result:
+            message = {**message, "result": {**result, "requestState": "sealed"}}
+        if isinstance(error, dict) and error["code"] in (-32601, -32602):
+            message = {**message, "error": {"code": error["code"]}}
+        found.append(message)
+    return found
+
+
+@pytest.mark.parametrize(("server", "road", "era"), CASES)
+def test_answers_are_those_of_the_stock_server(server: str, road: str, era: str) -> None:
+    found = transcript(ours(server, "--road", road), era, TABLES[server])
+    wanted = expected(server, era)
+    assert list(found) == list(wanted)
+    different = {
+        label: (comparable(wanted[label]), comparable(found[label]))
+        for label in wanted
+        if comparable(wanted[label]) != comparable(found[label])
+    }
+    assert different == {}

@@ -1,0 +1,38 @@
+"""Fixtures: server processes that end with their test."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from support import Peer, write_server
+
+Serve = Callable[..., Peer]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Starts a server of these declarations, and gives its client."""
+    with ExitStack() as stack:
+
+        def start(source: str, env: dict[str, str] | None = None) -> Peer:
+            path = write_server(tmp_path, textwrap.dedent(source))
+            return stack.enter_context(Peer(str(path), env=env))
+
+        yield start
+
+
+@pytest.fixture
+def run_file(tmp_path: Path) -> Iterator[Serve]:
+    """Starts a whole program, and gives the client of the server in it."""
+    with ExitStack() as stack:
+
+        def start(source: str, env: dict[str, str] | None = None) -> Peer:
+            path = tmp_path / "program.py"
+            path.write_text(textwrap.dedent(source))
+            return stack.enter_context(Peer(str(path), env=env))
+
+        yield start
