@@ -1,0 +1,19 @@
+//! The C door: what `include/ferromcp.h` declares.
+//!
+//! Decides how the engine's values cross the C ABI: who owns what, what a null pointer means, what becomes of an error
+//! and of a panic. No protocol rule lives here. The header is generated from these files, and its opening prose
+//! (`cbindgen.toml`) states the conventions once for every function, so the functions say only what is special to them.
+//!
+//! Reading order: [`guard`] (every export runs inside it), [`handle`] (the only place where a raw pointer becomes a
+//! reference), [`error`], then one file for each kind of object.
+
+// The contract for pointers is the same for every export and stands in the header's prose; a "# Safety" heading in each
+// comment would be copied into the header, where the word means nothing.
+#![allow(clippy::missing_safety_doc)]
+
+pub mod error;
+mod guard;
+mod handle;
+pub mod message;
+pub mod text;
+pub mod version;

@@ -1,0 +1,19 @@
+//! The Node door: the addon behind the TypeScript facade in `ts/`.
+//!
+//! Decides how the engine's values cross into JavaScript, and nothing of the protocol. JSON crosses as text, which V8
+//! parses faster than an object could be built through the addon interface; errors cross as data and become classes in
+//! `ts/errors.cts`. The types that JavaScript sees are written to `ts/native.d.cts` by the build and checked in.
+//!
+//! Reading order: [`message`], then [`convert`] and [`error`].
+
+mod convert;
+pub mod error;
+pub mod message;
+
+use napi_derive::napi;
+
+/// The version of the addon.
+#[napi]
+pub fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
