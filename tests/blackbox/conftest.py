@@ -1,0 +1,169 @@
+"""Which servers the black-box tests run against, and how a test gets its connection.
+
+`wire` is a connection that a run of tests shares, one for each server and era, because a Python server takes
+a second to start; a test that fails, ends the process or leaves it unwell costs the next test a new one.
+`start` gives a fresh process to a test that needs one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from process import Process
+from wire import Wire, revision_of
+
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+SERVED = (sys.executable, "-m", "ferromcp", "run")
+COMMANDS: dict[str, tuple[str, ...]] = {
+    # A server written for FerroMCP.
+    "native": (sys.executable, str(FIXTURES / "native.py")),
+    # Ordinary servers of other libraries, served by FerroMCP with no change to them.
+    "fastmcp": (*SERVED, str(FIXTURES / "plain_fastmcp.py")),
+    "mcpserver": (*SERVED, str(FIXTURES / "plain_mcpserver.py")),
+    # The same files on their own libraries' stdio: what the tests themselves are tried on, and the control
+    # that they can fail.
+    "stock-fastmcp": (sys.executable, str(FIXTURES / "plain_fastmcp.py")),
+    "stock-mcpserver": (sys.executable, str(FIXTURES / "plain_mcpserver.py")),
+}
+
+
+def command_of(file: str) -> tuple[str, ...]:
+    """How one of the smaller fixture servers is started: one that is not written for FerroMCP is served by
+    it.
+    """
+    return (
+        (sys.executable, str(FIXTURES / file))
+        if file.endswith("_native.py")
+        else (*SERVED, str(FIXTURES / file))
+    )
+
+
+OURS = ("native", "fastmcp", "mcpserver")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--servers", default=",".join(OURS), help=f"which of {', '.join(COMMANDS)} to test")
+    parser.addoption("--slow", action="store_true", help="also run what takes long or much memory")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes long or much memory; runs with --slow")
+    config.addinivalue_line("markers", "eras(*names): a rule of these eras only")
+    config.addinivalue_line("markers", "servers(*names): makes sense for these servers only")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "server" in metafunc.fixturenames:
+        wanted = metafunc.config.getoption("--servers").split(",")
+        marker = metafunc.definition.get_closest_marker("servers")
+        fitting = [name for name in wanted if marker is None or name.removeprefix("stock-") in marker.args]
+        metafunc.parametrize("server", fitting, scope="session")
+    if "era" in metafunc.fixturenames:
+        marker = metafunc.definition.get_closest_marker("eras")
+        metafunc.parametrize("era", marker.args if marker else ("legacy", "modern"), scope="session")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--slow"):
+        skip = pytest.mark.skip(reason="slow: run with --slow")
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(skip)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    if report.when == "call":  # type: ignore[attr-defined]
+        item.stash[FAILED] = report.failed  # type: ignore[attr-defined]
+    return report
+
+
+FAILED = pytest.StashKey[bool]()
+
+
+class Pool:
+    """The shared connections, by server and era. A server that does not come up is not tried for every test anew."""
+
+    def __init__(self) -> None:
+        self.wires: dict[tuple[str, str], Wire] = {}
+        self.broken: dict[tuple[str, str], str] = {}
+
+    def get(self, server: str, era: str) -> Wire:
+        key = server, era
+        if key in self.broken:
+            pytest.fail(f"{server} did not come up earlier: {self.broken[key]}", pytrace=False)
+        if key not in self.wires:
+            wire = Wire(Process(COMMANDS[server]), revision_of(era))
+            try:
+                wire.open()
+            except BaseException as error:
+                wire.process.close()
+                self.broken[key] = str(error)[-500:]
+                raise
+            self.wires[key] = wire
+        return self.wires[key]
+
+    def drop(self, server: str, era: str) -> None:
+        if wire := self.wires.pop((server, era), None):
+            wire.process.close()
+
+    def close(self) -> None:
+        for key in list(self.wires):
+            self.drop(*key)
+
+
+@pytest.fixture(scope="session")
+def pool() -> Iterator[Pool]:
+    pool = Pool()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def wire(server: str, era: str, pool: Pool, request: pytest.FixtureRequest) -> Iterator[Wire]:
+    """A connection in working order that others have used before."""
+    wire = pool.get(server, era)
+    yield wire
+    if request.node.stash.get(FAILED, True):
+        pool.drop(server, era)
+        return
+    try:
+        # Whatever a test left on its way is read here, so that the next one starts clean.
+        wire.alive()
+        wire.inbox.clear()
+    except Exception:
+        pool.drop(server, era)
+        raise
+
+
+Start = Callable[..., Wire]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts fresh processes: `start("native", "modern", open=False, env={...}, capabilities={...})`."""
+    wires: list[Wire] = []
+
+    def begin(
+        server: str,
+        era: str = "legacy",
+        *,
+        open: bool = True,
+        revision: str | None = None,
+        env: dict[str, str] | None = None,
+        capabilities: dict[str, object] | None = None,
+    ) -> Wire:
+        command = COMMANDS.get(server) or command_of(server)
+        wire = Wire(Process(command, env=env), revision or revision_of(era), capabilities)
+        wires.append(wire)
+        if open:
+            wire.open()
+        return wire
+
+    yield begin
+    for wire in wires:
+        wire.process.close()
