@@ -1,0 +1,165 @@
+# The front door. `make help` lists the targets; `make demo` and `make test` work on a fresh clone with cargo, python3
+# (3.10 or newer), node (20 or newer), a C compiler and make on the machine.
+#
+# What is made: .venv and .venv-* (Python environments), node/node_modules and tests/interop/node_modules, and target/.
+# Everything is built in the dev profile (opt-level 1), and the Rust tests, the Node addon and the C library name the same
+# packages to cargo (TESTED): so they share one compilation of engine and dependencies. The Python module needs settings of
+# its own and shares what it can. That is the least work in all; `make wheel` and `make bench` build for release.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := $(CURDIR)/.venv
+PY := $(VENV)/bin/python
+export VIRTUAL_ENV := $(VENV)
+# No Python program that is started here writes its cache beside a source of somebody else's.
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# In CI the lock file is the truth; at a desk cargo may extend it.
+LOCKED := $(if $(CI),--locked,)
+PYTHON_CODE := tools docs tests examples py
+# Without the Python crate, whose library would need a libpython to link against; pytest tests it.
+TESTED := --workspace --exclude ferromcp-py
+
+RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) $(shell find core -name '*.rs' -o -name Cargo.toml)
+PY_SOURCES := $(shell find py/src -name '*.rs') py/Cargo.toml py/pyproject.toml
+# The official TypeScript clients.
+INTEROP := $(patsubst %/package.json,%/node_modules/.ready,$(wildcard tests/interop/package.json tests/interop/*/package.json))
+NODE_SOURCES := $(shell find node/src node/ts -type f) node/Cargo.toml node/build.rs
+
+.PHONY: help demo test check fmt setup system-packages requirements clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
+
+demo: native ## serve an ordinary FastMCP file on the engine and call it with the official client, in both eras
+	$(PY) tools/demo.py
+
+test: ## every check and every test of every language, with a table of where the time went
+	@MAKE="$(MAKE)" tools/stage.sh test setup check test-rust test-c test-node test-python test-wheel test-blackbox test-interop
+
+check: ## what is quick: formats, lints, types, and that generated files are up to date
+	@MAKE="$(MAKE)" tools/stage.sh check check-rust check-python check-types check-generated check-tree
+
+fmt: $(VENV)/.ready ## format all Rust and Python
+	cargo fmt --all
+	$(VENV)/bin/ruff format $(PYTHON_CODE)
+	$(VENV)/bin/ruff check --fix-only --quiet $(PYTHON_CODE)
+
+# --- Environments -----------------------------------------------------------------------------------------------------
+
+setup: system-packages $(VENV)/.ready $(VENV)-mcp1/.ready node/node_modules/.ready $(INTEROP) ## make the environments that the tests use
+
+system-packages: ## install what the system lacks (root on Debian), else say what to install
+	@tools/system_packages.sh
+
+$(VENV)/.ready: requirements-dev.txt constraints.txt
+	@tools/system_packages.sh
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet -r requirements-dev.txt -c constraints.txt
+	@touch $@
+
+# The first generation of the official Python SDK can't live beside the second.
+$(VENV)-mcp1/.ready: tests/requirements/mcp1.txt
+	$(PYTHON) -m venv $(VENV)-mcp1
+	$(VENV)-mcp1/bin/python -m pip install --quiet -r $<
+	@touch $@
+
+%/node_modules/.ready: %/package.json %/package-lock.json
+	cd $* && npm ci --no-audit --no-fund --no-progress --loglevel=error
+	@touch $@
+
+# --- What is built ----------------------------------------------------------------------------------------------------
+
+.PHONY: native addon clib wheel
+
+native: $(VENV)/.native ## build the Python package into .venv (editable)
+
+$(VENV)/.native: $(VENV)/.ready $(RUST_SOURCES) $(PY_SOURCES)
+	$(VENV)/bin/maturin develop --quiet -m py/Cargo.toml $(LOCKED)
+	@touch $@
+
+addon: node/dist/.built ## build the Node addon and its TypeScript facade
+
+node/dist/.built: node/node_modules/.ready $(RUST_SOURCES) $(NODE_SOURCES)
+	cd node && npm run --silent build:ts && node build.mjs --quiet $(LOCKED) $(TESTED) --all-targets
+	@touch $@
+
+clib: ## build the C library into target/debug
+	cargo build --quiet $(LOCKED) $(TESTED) --all-targets
+
+wheel: $(VENV)/.ready ## build the release wheel into target/wheels
+	$(VENV)/bin/maturin build --release -m py/Cargo.toml $(LOCKED)
+
+# --- Checks -----------------------------------------------------------------------------------------------------------
+
+.PHONY: check-rust check-python check-types check-generated check-tree
+
+check-rust: ## rustfmt and clippy, which also bans clocks, files, sockets and threads in the engine
+	cargo fmt --all --check
+	cargo clippy --quiet $(LOCKED) --workspace --all-targets -- -D warnings
+
+check-python: $(VENV)/.ready ## ruff
+	$(VENV)/bin/ruff format --check --quiet $(PYTHON_CODE)
+	$(VENV)/bin/ruff check --quiet $(PYTHON_CODE)
+
+check-types: $(VENV)/.native ## mypy --strict on the package and the tools, and the stubs against the native module
+	cd py && $(VENV)/bin/mypy --strict
+	$(VENV)/bin/mypy --strict tools
+	cd py && $(VENV)/bin/stubtest ferromcp
+
+check-generated: node/dist/.built ## the C header and the addon's types are what their sources give
+	cargo test --quiet $(LOCKED) $(TESTED) --test header
+	@diff -u node/ts/native.d.cts target/native.d.cts || { echo 'run "make stubs"'; exit 1; }
+
+check-tree: $(VENV)/.ready ## one version everywhere, no machine's paths, rules in their places
+	$(PY) tools/check_tree.py
+	$(PY) tools/check_places.py
+
+header: ## write ffi-c/include/ferromcp.h
+	FERROMCP_WRITE=1 cargo test --quiet $(TESTED) --test header
+
+stubs: node/dist/.built ## write node/ts/native.d.cts from the addon
+	cp target/native.d.cts node/ts/native.d.cts
+
+lock-python: ## write constraints.txt, from a new environment without constraints
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet -r requirements-dev.txt
+	$(PY) tools/lock_python.py
+	touch $(VENV)/.ready
+
+# --- Tests ------------------------------------------------------------------------------------------------------------
+
+.PHONY: test-rust test-c test-node test-python test-wheel test-blackbox test-interop
+
+test-rust: ## Rust tests: engine, runtime, doors
+	cargo test --quiet $(LOCKED) $(TESTED)
+
+test-c: clib ## C tests: plain, static, under valgrind, and the header in each language
+	ffi-c/tests/run.sh debug
+
+test-node: node/dist/.built ## Node tests, and the types as a program sees them
+	cd node && npm test --silent
+
+test-python: native ## tests of the Python package, and the programs in the documents
+	$(PY) -m pytest -q py/tests
+	$(PY) -m pytest -q docs
+	$(PY) -m pytest -q tests/test_*.py
+
+test-wheel: $(VENV)/.ready ## the wheel, built as for publishing, in an environment with nothing else
+	$(PY) tools/wheel_smoke.py $(LOCKED)
+
+test-blackbox: native ## real server processes over pipes
+	$(PY) -m pytest -q tests/blackbox
+
+test-interop: native $(VENV)-mcp1/.ready $(INTEROP) ## the official clients against our servers
+	$(PY) -m pytest -q tests/interop
+
+requirements: $(VENV)/.ready ## count the rows of the specification that tests prove, by chapter
+	$(PY) tests/requirements.py
+
+clean: ## remove everything that was made
+	rm -rf target .venv .venv-* node/node_modules node/dist node/*.node tests/interop/node_modules py/python/ferromcp/*.so

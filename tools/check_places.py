@@ -1,0 +1,110 @@
+"""Checks that what is decided in one place is decided nowhere else (ARCHITECTURE.md).
+
+Reads Rust sources as text, without comments and without the test modules at their ends: a few patterns, each
+of which may appear in its own files only. Prints each finding, and ends with 1 when there is one.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Place(NamedTuple):
+    """A pattern, where to look for it, and where alone it may be."""
+
+    what: str
+    pattern: str
+    within: tuple[str, ...]
+    allowed: tuple[str, ...]
+
+
+DOORS = ("core/runtime/src", "ffi-c/src", "py/src", "node/src")
+
+PLACES = (
+    Place(
+        "an error code as a number",
+        r"(?<!\.\.=)-32[0-9]{3}\b(?!\.\.)",
+        ("core/engine/src", *DOORS),
+        ("core/engine/src/error.rs",),
+    ),
+    Place(
+        "a revision as text",
+        r'"20[0-9]{2}-[0-9]{2}-[0-9]{2}"',
+        ("core/engine/src", *DOORS),
+        ("core/engine/src/wire/", "core/engine/src/testing.rs"),
+    ),
+    Place(
+        "a raw pointer made into a reference or a box",
+        r"\bfrom_raw\b|\bfrom_raw_parts(_mut)?\b|\.as_ref\(\)|\.as_mut\(\)|\binto_raw\b",
+        ("ffi-c/src",),
+        ("ffi-c/src/handle.rs",),
+    ),
+)
+
+# What the engine must not depend on, directly or through others: runtimes, sockets, clocks, HTTP.
+NOT_IN_ENGINE = {"tokio", "mio", "socket2", "async-std", "smol", "hyper", "reqwest", "ureq", "chrono", "rand"}
+
+
+def code_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a Rust file that are neither comments nor its test module."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if line.startswith("#[cfg(test)]"):
+            return
+        code = line.split("//", 1)[0]
+        if code.strip():
+            yield number, code
+
+
+def place_findings() -> Iterator[str]:
+    """Patterns outside their place."""
+    for place in PLACES:
+        pattern = re.compile(place.pattern)
+        for folder in place.within:
+            for path in sorted((ROOT / folder).rglob("*.rs")):
+                name = path.relative_to(ROOT).as_posix()
+                if name.startswith(place.allowed):
+                    continue
+                for number, line in code_lines(path):
+                    if pattern.search(line):
+                        yield f"{name}:{number}: {place.what} belongs in {' or '.join(place.allowed)}"
+
+
+def engine_findings() -> Iterator[str]:
+    """What makes the engine impure beside what clippy sees (core/engine/clippy.toml)."""
+    if "#![forbid(unsafe_code)]" not in (ROOT / "core/engine/src/lib.rs").read_text():
+        yield "core/engine/src/lib.rs: no #![forbid(unsafe_code)]"
+    tree = [
+        "cargo",
+        "tree",
+        "--package",
+        "ferromcp-engine",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+        "--format",
+        "{p}",
+    ]
+    listed = subprocess.run(tree, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in sorted({line.split()[0] for line in listed.splitlines() if line.strip()} & NOT_IN_ENGINE):
+        yield f"core/engine: depends on {name}, which brings I/O, time or randomness"
+
+
+def main() -> int:
+    """Prints the findings; the number of them decides the exit code."""
+    findings = [*place_findings(), *engine_findings()]
+    for finding in findings:
+        print(finding)
+    print(f"places: {len(PLACES)} patterns, {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
