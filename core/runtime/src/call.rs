@@ -65,7 +65,8 @@ impl ToolCall<'_> {
     /// # Errors
     /// A tool error that says what does not fit, for the model to read.
     pub fn arguments<'s, T: Deserialize<'s>>(&'s self) -> Result<T, ToolError> {
-        serde_json::from_str(self.arguments_json()).map_err(|error| ToolError::new(format!("Invalid arguments: {error}")))
+        serde_json::from_str(self.arguments_json())
+            .map_err(|error| ToolError::new(format!("Invalid arguments: {error}")))
     }
 }
 

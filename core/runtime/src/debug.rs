@@ -116,9 +116,8 @@ impl Tap {
         }
         if self.ring_size > 0 {
             // The oldest record's buffer serves again.
-            let mut record = if self.ring.len() == self.ring_size { self.ring.pop_front() } else { None }.unwrap_or_else(|| {
-                Record { direction, at_us, size, text: Vec::with_capacity(KEPT) }
-            });
+            let mut record = if self.ring.len() == self.ring_size { self.ring.pop_front() } else { None }
+                .unwrap_or_else(|| Record { direction, at_us, size, text: Vec::with_capacity(KEPT) });
             record.text.clear();
             record.text.extend_from_slice(&text[..text.len().min(KEPT)]);
             (record.direction, record.at_us, record.size) = (direction, at_us, size);
@@ -141,7 +140,9 @@ impl Tap {
         self.writing = true;
         let mut lines = std::mem::take(&mut self.pending);
         if self.dropped > 0 {
-            lines.extend_from_slice(format!("ferromcp: {} messages not shown: stderr is not read\n", self.dropped).as_bytes());
+            lines.extend_from_slice(
+                format!("ferromcp: {} messages not shown: stderr is not read\n", self.dropped).as_bytes(),
+            );
             self.dropped = 0;
         }
         lines

@@ -22,7 +22,7 @@ use std::cell::Cell;
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// Microseconds that an answer may wait for others to share its system call. 200: about what the system call and the
@@ -247,7 +247,8 @@ impl Endpoint {
 
     /// What follows every command: output on its way, the leader told if it must know.
     fn conclude<'a>(&'a self, mut state: Guard<'a>, now_us: u64) {
-        let runs = RUNNING.get().is_some_and(|(endpoint, ticket)| endpoint == self.address() && state.turns.runs(ticket));
+        let runs =
+            RUNNING.get().is_some_and(|(endpoint, ticket)| endpoint == self.address() && state.turns.runs(ticket));
         let may_wait = if runs {
             state.out.ready() < FULL && now_us.saturating_sub(state.out.since()) < COALESCE_US
         } else {
@@ -342,6 +343,15 @@ impl Endpoint {
     /// The state. A panic under the lock is a bug of the engine that its thread reports; the others carry on with what there is.
     pub(crate) fn lock(&self) -> Guard<'_> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, if nobody else has it.
+    pub(crate) fn try_lock(&self) -> Option<Guard<'_>> {
+        match self.shared.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     pub(crate) fn is_forked(&self) -> bool {

@@ -40,9 +40,7 @@ mod watch;
 pub use ferromcp_engine as engine;
 pub use ferromcp_engine::{LogLevel, PeerError};
 
-pub use call::{
-    Context, PromptCall, PromptOutput, ResourceCall, ResourceOutput, ToolCall, ToolError, ToolOutput,
-};
+pub use call::{Context, PromptCall, PromptOutput, ResourceCall, ResourceOutput, ToolCall, ToolError, ToolOutput};
 pub use endpoint::{Deferred, Endpoint};
 pub use options::{DiagnosticHook, Error, StdioOptions};
 pub use pool::{CallQueue, Host};

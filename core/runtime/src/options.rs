@@ -59,7 +59,8 @@ impl Default for StdioOptions {
 impl StdioOptions {
     /// Whether messages are to be traced.
     pub(crate) fn traced(&self) -> bool {
-        self.debug.unwrap_or_else(|| std::env::var_os("MCP_DEBUG").is_some_and(|value| !value.is_empty() && value != "0"))
+        self.debug
+            .unwrap_or_else(|| std::env::var_os("MCP_DEBUG").is_some_and(|value| !value.is_empty() && value != "0"))
     }
 }
 
@@ -99,7 +100,9 @@ impl Error {
     /// The same error for another caller.
     pub(crate) fn again(&self) -> Self {
         match self {
-            Self::Io(error) => Self::Io(error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)),
+            Self::Io(error) => {
+                Self::Io(error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error))
+            }
             Self::Engine(error) => Self::Engine(error.clone()),
             Self::Forked => Self::Forked,
             Self::StdioTaken => Self::StdioTaken,

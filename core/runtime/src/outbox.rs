@@ -245,7 +245,9 @@ mod tests {
         let (mut reader, writer) = pipe();
         let mut outbox = Outbox::default();
         let mut expected = Vec::new();
-        for (at, size) in [3, LARGE, 5, 9, FULL + 1, 40_000, 7, BATCH, 1, LARGE - 1, FULL - 1, 2].into_iter().enumerate() {
+        for (at, size) in
+            [3, LARGE, 5, 9, FULL + 1, 40_000, 7, BATCH, 1, LARGE - 1, FULL - 1, 2].into_iter().enumerate()
+        {
             let message = vec![b'a' + at as u8; size];
             expected.extend_from_slice(&message);
             outbox.push(message, 0);

@@ -209,11 +209,8 @@ impl Pool {
     fn run<'a>(self: &'a Arc<Self>, mut state: Guard<'a>, leader: Ticket) -> Option<Guard<'a>> {
         let runner = state.turns.run();
         state.inside += 1;
-        let queue = CallQueue {
-            endpoint: Arc::clone(&self.endpoint),
-            ticket: runner,
-            until_us: state.last_us + READ_AGAIN_US,
-        };
+        let queue =
+            CallQueue { endpoint: Arc::clone(&self.endpoint), ticket: runner, until_us: state.last_us + READ_AGAIN_US };
         self.endpoint.arm(state);
         self.endpoint.as_runner(runner, || self.host.run(&self.endpoint, &queue));
         let mut state = self.endpoint.lock();

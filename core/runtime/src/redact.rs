@@ -257,7 +257,8 @@ mod tests {
 
     #[test]
     fn cut_text_hides_to_its_end() {
-        let whole = r#"{"n":1,"deep":{"secret":{"k":"0123456789"}},"h":"Bearer 0123456789","t":"{\"token\":\"0123456789\"}"}"#;
+        let whole =
+            r#"{"n":1,"deep":{"secret":{"k":"0123456789"}},"h":"Bearer 0123456789","t":"{\"token\":\"0123456789\"}"}"#;
         for end in 0..=whole.len() {
             let clean = redact(&whole[..end]).into_owned();
             assert!(!clean.contains("0123"), "{clean}");

@@ -14,6 +14,10 @@ use std::collections::{HashSet, VecDeque};
 use std::fs::File;
 use std::sync::Arc;
 
+/// Cancelled calls that are remembered until host code answers them. 16,384: as many as can be in flight by default, so that only
+/// host code that never answers gets there; what is forgotten is told as a notice all the same, and is never sent.
+const MOST_CANCELLED: usize = 16_384;
+
 /// Why a server has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
@@ -132,6 +136,9 @@ impl State {
                     match self.calls.iter().position(|call| call.key == key) {
                         Some(at) => drop(self.calls.remove(at)),
                         None => {
+                            if self.cancelled.len() >= MOST_CANCELLED {
+                                self.cancelled.clear();
+                            }
                             self.cancelled.insert(key);
                             self.notices.push_back(Event::Cancelled { key, reason });
                         }

@@ -108,11 +108,7 @@ impl Pool {
                 pool.endpoint.wake_leader(&mut state);
             }
         };
-        std::thread::Builder::new()
-            .name(self.thread_name.clone())
-            .stack_size(self.stack_bytes)
-            .spawn(body)
-            .map(drop)
+        std::thread::Builder::new().name(self.thread_name.clone()).stack_size(self.stack_bytes).spawn(body).map(drop)
     }
 
     /// A thread's life.
@@ -171,7 +167,14 @@ impl Pool {
             if state.crew.armed {
                 drop(state);
                 std::thread::sleep(endpoint.takeover_after);
-                state = endpoint.lock();
+                // A lock that is held means work, not a stuck call; waiting for it would cost its holder a system call.
+                loop {
+                    if let Some(free) = endpoint.try_lock() {
+                        state = free;
+                        break;
+                    }
+                    std::thread::sleep(endpoint.takeover_after);
+                }
             } else {
                 drop(state);
                 endpoint.timer.sleep();

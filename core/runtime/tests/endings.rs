@@ -123,9 +123,8 @@ fn an_answer_after_the_end_goes_nowhere() {
 #[test]
 fn a_client_that_takes_nothing_does_not_hold_up_the_end() {
     let options = StdioOptions { linger: Duration::from_millis(50), ..StdioOptions::default() };
-    let server = Server::new("test", "1").options(options).tool(tool("large"), |_| {
-        Ok(ToolOutput::text("x".repeat(1 << 20)))
-    });
+    let server =
+        Server::new("test", "1").options(options).tool(tool("large"), |_| Ok(ToolOutput::text("x".repeat(1 << 20))));
     let mut served = serve(server);
     let text = format!("{}\n{}\n{}\n", common::INITIALIZE, common::INITIALIZED, call(1, "large", "{}"));
     let mut input = served.input.take().expect("not taken yet");

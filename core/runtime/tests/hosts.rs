@@ -97,8 +97,11 @@ fn no_line_of_threads_forms_at_a_lock_of_the_host() {
     door.expect(50);
 }
 
+/// A call, and where to answer it.
+type Given = (Arc<Endpoint>, Call);
+
 /// A host that gives its calls away.
-struct Elsewhere(Mutex<Sender<(Arc<Endpoint>, Call)>>);
+struct Elsewhere(Mutex<Sender<Given>>);
 
 impl Host for Elsewhere {
     fn run(&self, endpoint: &Arc<Endpoint>, queue: &CallQueue) {
@@ -112,7 +115,7 @@ impl Host for Elsewhere {
     fn notice(&self, _: &Arc<Endpoint>, _: Event) {}
 }
 
-fn elsewhere() -> (Arc<dyn Host>, Receiver<(Arc<Endpoint>, Call)>) {
+fn elsewhere() -> (Arc<dyn Host>, Receiver<Given>) {
     let (sender, calls) = channel();
     (Arc::new(Elsewhere(Mutex::new(sender))), calls)
 }

@@ -78,7 +78,8 @@ fn client() {
     assert_eq!(common::text(&answers[1]), "noise made");
     assert_eq!(common::text(&answers[2]), "0", "the child ate the client's bytes");
     let shown = shown.join().expect("no panic").expect("UTF-8");
-    for expected in ["noise of ours", "noise of a child", "noise after the end", "\"tools/call\"", "[redacted]", "-> "] {
+    for expected in ["noise of ours", "noise of a child", "noise after the end", "\"tools/call\"", "[redacted]", "-> "]
+    {
         assert!(shown.contains(expected), "{expected:?} is missing on stderr:\n{shown}");
     }
     assert!(!shown.contains("s3cr3t"), "{shown}");

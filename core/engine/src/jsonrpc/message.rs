@@ -94,8 +94,8 @@ impl<'a> Message<'a> {
         let invalid = |reason: &str, id| {
             Err(Fault { error: PeerError::invalid_request(format!("Invalid Request: {reason}")), id })
         };
-        let [version, id, method, params, result, error] =
-            match scan::pick(text, ["jsonrpc", "id", "method", "params", "result", "error"]) {
+        let ([version, id, method, params, result, error], depth) =
+            match scan::pick_deep(text, ["jsonrpc", "id", "method", "params", "result", "error"]) {
                 Ok(found) => found,
                 Err(PickError::NotObject) => return invalid("not an object", None),
                 Err(PickError::Duplicate(key)) => {
@@ -111,7 +111,7 @@ impl<'a> Message<'a> {
         if id.is_some() && known_id.is_none() {
             return invalid("\"id\" must be a string or an integer", None);
         }
-        if !scan::within_depth(text, max_depth) {
+        if depth > max_depth {
             return Err(Fault { error: too_deep(max_depth), id: known_id });
         }
         let Some(method) = method else {

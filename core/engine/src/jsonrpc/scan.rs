@@ -6,6 +6,7 @@
 use memchr::memchr2;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Checks that `text` is exactly one JSON text, and returns it without the blanks around it.
 ///
@@ -16,40 +17,34 @@ pub(crate) fn check(text: &str) -> Result<&str, serde_json::Error> {
 
 /// True when no array or object in `text` is nested deeper than `max`.
 pub(crate) fn within_depth(text: &str, max: usize) -> bool {
-    let bytes = text.as_bytes();
-    // Most messages have fewer brackets than the limit has levels; counting is much cheaper than walking.
-    if bytes.iter().filter(|b| matches!(b, b'{' | b'[')).count() <= max {
-        return true;
-    }
-    let (mut at, mut depth) = (0, 0usize);
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => at = skip_string(bytes, at),
-            b'{' | b'[' => {
-                depth += 1;
-                if depth > max {
-                    return false;
-                }
-                at += 1;
-            }
-            b'}' | b']' => {
-                depth = depth.saturating_sub(1);
-                at += 1;
-            }
-            _ => at += 1,
-        }
-    }
-    true
+    let mut walk = Walk { bytes: text.as_bytes(), deepest: 0 };
+    walk.skip_value(0);
+    walk.deepest <= max
 }
 
 /// The members of an object, in their order: key as written (with its quotes), value as written.
-pub(crate) fn members(object: &str) -> Members<'_> {
-    Members { text: object, at: usize::from(object.starts_with('{')) }
+pub(crate) fn members(object: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut walk = Walk { bytes: object.as_bytes(), deepest: 0 };
+    let mut at = usize::from(object.starts_with('{'));
+    std::iter::from_fn(move || {
+        let member = walk.member(at)?;
+        at = member.value.end;
+        Some((object.get(member.key)?, object.get(member.value)?))
+    })
 }
 
 /// The elements of an array, in their order, as written.
-pub(crate) fn elements(array: &str) -> Elements<'_> {
-    Elements { text: array, at: usize::from(array.starts_with('[')) }
+pub(crate) fn elements(array: &str) -> impl Iterator<Item = &str> {
+    let mut walk = Walk { bytes: array.as_bytes(), deepest: 0 };
+    let mut at = usize::from(array.starts_with('['));
+    std::iter::from_fn(move || {
+        let start = walk.skip_blanks_and(at, b',');
+        if matches!(walk.bytes.get(start), None | Some(b']')) {
+            return None;
+        }
+        at = walk.skip_value(start);
+        array.get(start..at)
+    })
 }
 
 /// Why [`pick`] refused an object.
@@ -68,24 +63,43 @@ pub(crate) fn pick<'a, const N: usize>(
     object: &'a str,
     wanted: [&'static str; N],
 ) -> Result<[Option<&'a str>; N], PickError> {
+    pick_deep(object, wanted).map(|(found, _)| found)
+}
+
+/// [`pick`], and how deeply the object is nested, which the walk sees on its way.
+pub(crate) fn pick_deep<'a, const N: usize>(
+    object: &'a str,
+    wanted: [&'static str; N],
+) -> Result<([Option<&'a str>; N], usize), PickError> {
     if !object.starts_with('{') {
         return Err(PickError::NotObject);
     }
+    let mut walk = Walk { bytes: object.as_bytes(), deepest: 0 };
     let mut found = [None; N];
-    for (key, value) in members(object) {
-        let plain = plain_string(key);
-        let key: &str = match &plain {
-            Some(key) => key,
-            None => continue, // A key that is no Unicode text is none of ours.
+    let mut at = 1;
+    while let Some(member) = walk.member(at) {
+        at = member.value.end;
+        let Some(key) = object.get(member.key) else { continue };
+        let decoded;
+        let key = if member.escaped {
+            match plain_string(key) {
+                Some(plain) => {
+                    decoded = plain;
+                    &*decoded
+                }
+                None => continue, // A key that is no Unicode text is none of ours.
+            }
+        } else {
+            key.get(1..key.len() - 1).unwrap_or_default()
         };
-        if let Some(slot) = wanted.iter().position(|w| *w == key) {
+        if let Some(slot) = wanted.iter().position(|name| *name == key) {
             if found[slot].is_some() {
                 return Err(PickError::Duplicate(wanted[slot]));
             }
-            found[slot] = Some(value);
+            found[slot] = object.get(member.value);
         }
     }
-    Ok(found)
+    Ok((found, walk.deepest + 1))
 }
 
 /// The text of a JSON string, or None for another kind of value or a string with an unpaired surrogate.
@@ -113,107 +127,96 @@ pub(crate) fn is_array(value: &str) -> bool {
     value.starts_with('[')
 }
 
-pub(crate) struct Members<'a> {
-    text: &'a str,
-    at: usize,
+/// A walk over trusted text, which notes how deep it has been.
+struct Walk<'a> {
+    bytes: &'a [u8],
+    deepest: usize,
 }
 
-impl<'a> Iterator for Members<'a> {
-    type Item = (&'a str, &'a str);
+/// Where a member lies.
+struct Member {
+    key: Range<usize>,
+    /// Whether the key is written with a backslash in it.
+    escaped: bool,
+    value: Range<usize>,
+}
 
-    fn next(&mut self) -> Option<Self::Item> {
-        let bytes = self.text.as_bytes();
-        let start = skip_blanks_and(bytes, self.at, b',');
-        if bytes.get(start) != Some(&b'"') {
+impl Walk<'_> {
+    /// The member that begins at or after `at`.
+    fn member(&mut self, at: usize) -> Option<Member> {
+        let start = self.skip_blanks_and(at, b',');
+        if self.bytes.get(start) != Some(&b'"') {
             return None;
         }
-        let end = skip_string(bytes, start);
-        let value = skip_blanks_and(bytes, end, b':');
-        let value_end = skip_value(bytes, value);
-        self.at = value_end;
-        Some((self.text.get(start..end)?, self.text.get(value..value_end)?))
+        let (end, escaped) = self.skip_string(start);
+        let value = self.skip_blanks_and(end, b':');
+        let value_end = self.skip_value(value);
+        Some(Member { key: start..end, escaped, value: value..value_end })
     }
-}
 
-pub(crate) struct Elements<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Iterator for Elements<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let bytes = self.text.as_bytes();
-        let start = skip_blanks_and(bytes, self.at, b',');
-        if matches!(bytes.get(start), None | Some(b']')) {
-            return None;
-        }
-        let end = skip_value(bytes, start);
-        self.at = end;
-        self.text.get(start..end)
-    }
-}
-
-/// The first position at or after `at` that is neither blank nor `separator`.
-fn skip_blanks_and(bytes: &[u8], mut at: usize, separator: u8) -> usize {
-    while let Some(b) = bytes.get(at) {
-        if !matches!(b, b' ' | b'\t' | b'\n' | b'\r') && *b != separator {
-            break;
-        }
-        at += 1;
-    }
-    at
-}
-
-/// The position after the string that begins at `at`.
-fn skip_string(bytes: &[u8], at: usize) -> usize {
-    let mut at = at + 1;
-    while let Some(rest) = bytes.get(at..) {
-        match memchr2(b'"', b'\\', rest) {
-            None => break,
-            Some(offset) if rest[offset] == b'"' => return at + offset + 1,
-            Some(offset) => at += offset + 2,
-        }
-    }
-    bytes.len()
-}
-
-/// The position after the value that begins at `at`.
-fn skip_value(bytes: &[u8], mut at: usize) -> usize {
-    match bytes.get(at) {
-        None => bytes.len(),
-        Some(b'"') => skip_string(bytes, at),
-        Some(b'{' | b'[') => {
-            let mut depth = 0usize;
-            while let Some(b) = bytes.get(at) {
-                match b {
-                    b'"' => {
-                        at = skip_string(bytes, at);
-                        continue;
-                    }
-                    b'{' | b'[' => depth += 1,
-                    b'}' | b']' => {
-                        depth -= 1;
-                        if depth == 0 {
-                            return at + 1;
-                        }
-                    }
-                    _ => {}
-                }
-                at += 1;
+    /// The first position at or after `at` that is neither blank nor `separator`.
+    fn skip_blanks_and(&self, mut at: usize, separator: u8) -> usize {
+        while let Some(b) = self.bytes.get(at) {
+            if *b != separator && !matches!(b, b' ' | b'\t' | b'\n' | b'\r') {
+                break;
             }
-            bytes.len()
+            at += 1;
         }
-        Some(_) => {
-            while let Some(b) = bytes.get(at) {
-                if matches!(b, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r') {
-                    break;
+        at
+    }
+
+    /// The position after the string that begins at `at`, and whether there is a backslash in it.
+    fn skip_string(&self, at: usize) -> (usize, bool) {
+        let mut at = at + 1;
+        let mut escaped = false;
+        // Most strings are short, and a plain loop is faster on them than a call; long ones are jumped through.
+        let mut short = at + 32;
+        loop {
+            match self.bytes.get(at) {
+                None => return (self.bytes.len(), escaped),
+                Some(b'"') => return (at + 1, escaped),
+                Some(b'\\') => {
+                    escaped = true;
+                    at += 2;
                 }
-                at += 1;
+                Some(_) if at < short => at += 1,
+                Some(_) => {
+                    at += memchr2(b'"', b'\\', &self.bytes[at..]).unwrap_or(self.bytes.len());
+                    short = at;
+                }
             }
-            at
         }
+    }
+
+    /// The position after the value that begins at `at`.
+    fn skip_value(&mut self, mut at: usize) -> usize {
+        let mut depth = 0usize;
+        while let Some(b) = self.bytes.get(at) {
+            match b {
+                b'"' => {
+                    at = self.skip_string(at).0;
+                    if depth == 0 {
+                        return at;
+                    }
+                    continue;
+                }
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.deepest = self.deepest.max(depth);
+                }
+                b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r' if depth == 0 => return at,
+                b'}' | b']' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return at + 1;
+                    }
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        // What follows a number or a word at the top of a text is its end.
+        self.bytes.len()
     }
 }
 

@@ -68,7 +68,7 @@ impl Server {
             let newest = config.revisions[config.revisions.len() - 1];
             entry::sieve(&mut info, &config.info, entry::IMPLEMENTATION, newest);
         }
-        let stamp = Stamp::new(info, config.cache.ttl_ms, config.cache.cache_scope.as_str());
+        let stamp = Stamp::new(&info, config.cache.ttl_ms, config.cache.cache_scope.as_str());
         Ok(Self {
             config,
             stamp: Arc::new(stamp),
@@ -437,10 +437,5 @@ impl Server {
         if let Some(deadline) = deadline {
             self.deadlines.remove(&(deadline, key.0));
         }
-    }
-
-    /// The key under which ids are found.
-    fn id_key(id: &str) -> Arc<str> {
-        Arc::from(&*jsonrpc::canonical_id(id))
     }
 }

@@ -14,6 +14,7 @@ use crate::wire::Revision;
 use crate::wire::entry;
 use crate::wire::meta::{self, Meta};
 use crate::wire::method::{Method, Needs};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,10 +25,35 @@ struct Request<'a> {
     id: &'a str,
     batch: Option<u32>,
     revision: Revision,
-    params: Option<&'a str>,
+    params: Params<'a>,
     meta: Meta<'a>,
     log_level: Option<LogLevel>,
     client: RequestClient<'a>,
+}
+
+/// The parameters that most methods ask for, found in one walk; the others are picked out of `text` by who needs them.
+#[derive(Clone, Copy, Default)]
+struct Params<'a> {
+    text: Option<&'a str>,
+    meta: Option<&'a str>,
+    name: Option<&'a str>,
+    arguments: Option<&'a str>,
+    uri: Option<&'a str>,
+    cursor: Option<&'a str>,
+}
+
+impl<'a> Params<'a> {
+    fn read(text: Option<&'a str>) -> Result<Self, Refusal> {
+        let [meta, name, arguments, uri, cursor] = match text {
+            None => return Ok(Self::default()),
+            Some(object) => pick_named(object, ["_meta", "name", "arguments", "uri", "cursor"])?,
+        };
+        Ok(Self { text, meta, name, arguments, uri, cursor })
+    }
+
+    fn pick<const N: usize>(&self, keys: [&'static str; N]) -> Result<[Option<&'a str>; N], Refusal> {
+        self.text.map_or(Ok([None; N]), |object| pick_named(object, keys))
+    }
 }
 
 enum RequestClient<'a> {
@@ -65,20 +91,19 @@ impl Server {
         now: Millis,
     ) -> Result<(), Refusal> {
         let state = self.streams.get(&stream).ok_or_else(|| PeerError::internal("stream is closed"))?;
-        let id_key = Self::id_key(message.id);
-        if state.in_flight.contains_key(&id_key) || state.subscriptions.iter().any(|open| open.id == id_key) {
+        let id = jsonrpc::canonical_id(message.id);
+        if state.in_flight.contains_key(&*id)
+            || state.subscriptions.iter().any(|open| jsonrpc::canonical_id(&open.id) == id)
+        {
             return Err(PeerError::invalid_request("Invalid Request: this id belongs to a request still in flight"));
         }
-        if message.params.is_some_and(|params| !scan::is_object(params)) {
-            return Err(PeerError::invalid_params("Invalid params: params must be an object"));
-        }
-        let [meta] = pick_params(message.params, ["_meta"])?;
-        let meta = Meta::read(meta)?;
+        let params = Params::read(message.params)?;
+        let meta = Meta::read(params.meta)?;
         let method = Method::parse(&message.method);
         let ruling = lifecycle::rule(&message.method, &meta, state.negotiated(), &self.config.revisions)
-            .map_err(|error| self.name_versions(method, message.params, error))?;
+            .map_err(|error| self.name_versions(method, &params, error))?;
         let (revision, log_level, client) = match ruling {
-            Ruling::Handshake => return self.initialize(stream, message, batch),
+            Ruling::Handshake => return self.initialize(stream, message, &params, batch),
             Ruling::Legacy(revision) => {
                 let facts = state.legacy.as_ref().map(|legacy| Arc::clone(&legacy.client)).unwrap_or_default();
                 (revision, None, RequestClient::Connection(facts))
@@ -98,8 +123,7 @@ impl Server {
         if self.shutting_down || state.draining.is_some() && state.drained {
             return Err(PeerError::internal("Server is shutting down"));
         }
-        let request =
-            Request { stream, id: message.id, batch, revision, params: message.params, meta, log_level, client };
+        let request = Request { stream, id: message.id, batch, revision, params, meta, log_level, client };
         match method.filter(|method| method.exists_in(revision)) {
             Some(method) => self.serve(&request, method, now),
             None if self.config.extra_methods.iter().any(|extra| *extra == message.method) => {
@@ -113,11 +137,11 @@ impl Server {
 
     /// A modern-only server names its versions to a client that tries to shake hands
     /// (2026-07-28 `basic/versioning`, "Backward Compatibility").
-    fn name_versions(&self, method: Option<Method>, params: Option<&str>, error: PeerError) -> PeerError {
+    fn name_versions(&self, method: Option<Method>, params: &Params<'_>, error: PeerError) -> PeerError {
         if method != Some(Method::Initialize) || error.code != code::INVALID_PARAMS {
             return error;
         }
-        let asked = pick_params(params, ["protocolVersion"]).ok().and_then(|[version]| version);
+        let asked = params.pick(["protocolVersion"]).ok().and_then(|[version]| version);
         let asked = asked.and_then(scan::plain_string).unwrap_or_default();
         meta::unsupported_version(&asked, &self.config.revisions)
     }
@@ -169,24 +193,29 @@ impl Server {
 
     /// What the schema says of a request whose meaning is host code's business.
     fn check_delegated(&self, request: &Request<'_>, method: Method) -> Result<Target, Refusal> {
-        let [name, uri, cursor] = pick_params(request.params, ["name", "uri", "cursor"])?;
+        let params = &request.params;
         match method {
-            Method::ToolsCall | Method::PromptsGet => drop(text_of(name, "name")?),
-            Method::ResourcesRead => drop(text_of(uri, "uri")?),
+            Method::ToolsCall | Method::PromptsGet => drop(text_of(params.name, "name")?),
+            Method::ResourcesRead => drop(text_of(params.uri, "uri")?),
             Method::ToolsList | Method::ResourcesList | Method::TemplatesList | Method::PromptsList => {
-                cursor_of(cursor)?;
+                cursor_of(params.cursor)?;
             }
             _ => {}
         }
         Ok(Target::Delegated)
     }
 
-    fn initialize(&mut self, stream: StreamId, message: &Message<'_>, batch: Option<u32>) -> Result<(), Refusal> {
+    fn initialize(
+        &mut self,
+        stream: StreamId,
+        message: &Message<'_>,
+        params: &Params<'_>,
+        batch: Option<u32>,
+    ) -> Result<(), Refusal> {
         if batch.is_some() {
             return Err(PeerError::invalid_request("Invalid Request: initialize can't be part of a batch"));
         }
-        let [version, capabilities, info] =
-            pick_params(message.params, ["protocolVersion", "capabilities", "clientInfo"])?;
+        let [version, capabilities, info] = params.pick(["protocolVersion", "capabilities", "clientInfo"])?;
         let version = text_of(version, "protocolVersion")?;
         let capabilities = object_of(capabilities, "capabilities")?;
         let info = object_of(info, "clientInfo")?;
@@ -250,15 +279,14 @@ impl Server {
     }
 
     fn list(&mut self, request: &Request<'_>, method: Method) -> Result<(), Refusal> {
-        let [cursor] = pick_params(request.params, ["cursor"])?;
-        let cursor = cursor_of(cursor)?;
+        let cursor = cursor_of(request.params.cursor)?;
         let page = self.catalogue.page(method, cursor.as_deref(), self.config.page_size, request.revision)?;
         self.send_members(request, method, &page);
         Ok(())
     }
 
     fn set_level(&mut self, request: &Request<'_>, delegated: bool, now: Millis) -> Result<(), Refusal> {
-        let [level] = pick_params(request.params, ["level"])?;
+        let [level] = request.params.pick(["level"])?;
         let name = text_of(level, "level")?;
         let level = LogLevel::parse(&name)
             .ok_or_else(|| PeerError::invalid_params(format!("Invalid log level: {}", shorten(&name))))?;
@@ -274,8 +302,7 @@ impl Server {
 
     /// `resources/subscribe` and `resources/unsubscribe` (2025-11-25 `server/resources`, "Subscriptions").
     fn watch(&mut self, request: &Request<'_>, method: Method, delegated: bool, now: Millis) -> Result<(), Refusal> {
-        let [uri] = pick_params(request.params, ["uri"])?;
-        let uri = text_of(uri, "uri")?;
+        let uri = text_of(request.params.uri, "uri")?.into_owned();
         let subscribe = method == Method::ResourcesSubscribe;
         let known = self.config.catalogue == CatalogueKind::Delegated
             || delegated
@@ -301,7 +328,7 @@ impl Server {
 
     /// `subscriptions/listen`: the acknowledgment first, then changes as they come.
     fn listen(&mut self, request: &Request<'_>) -> Result<(), Refusal> {
-        let [filter] = pick_params(request.params, ["notifications"])?;
+        let [filter] = request.params.pick(["notifications"])?;
         let filter = object_of(filter, "notifications")?;
         let [tools, prompts, resources, uris] = pick_named(
             filter,
@@ -375,12 +402,11 @@ impl Server {
     }
 
     fn prepare_tool(&mut self, request: &Request<'_>) -> Result<Option<Job>, Refusal> {
-        let [name, arguments] = pick_params(request.params, ["name", "arguments"])?;
-        let name = text_of(name, "name")?;
+        let name = text_of(request.params.name, "name")?;
         let Some(tool) = self.catalogue.tools.get(&name).map(Arc::clone) else {
             return Err(PeerError::invalid_params(format!("Unknown tool: {}", shorten(&name))));
         };
-        let arguments = match arguments {
+        let arguments = match request.params.arguments {
             None | Some("null") => "{}",
             Some(arguments) if scan::is_object(arguments) => arguments,
             Some(_) => return Err(PeerError::invalid_params("Invalid params: arguments must be an object")),
@@ -395,8 +421,7 @@ impl Server {
     }
 
     fn prepare_read(&self, request: &Request<'_>) -> Result<Job, Refusal> {
-        let [uri] = pick_params(request.params, ["uri"])?;
-        let uri = text_of(uri, "uri")?;
+        let uri = text_of(request.params.uri, "uri")?;
         if let Some(resource) = self.catalogue.resources.get(&uri) {
             return Ok(Job::new(Target::Resource(resource.tag)));
         }
@@ -407,14 +432,13 @@ impl Server {
     }
 
     fn prepare_prompt(&self, request: &Request<'_>) -> Result<Job, Refusal> {
-        let [name, arguments] = pick_params(request.params, ["name", "arguments"])?;
-        let name = text_of(name, "name")?;
+        let name = text_of(request.params.name, "name")?;
         let prompt = self
             .catalogue
             .prompts
             .get(&name)
             .ok_or_else(|| PeerError::invalid_params(format!("Unknown prompt: {}", shorten(&name))))?;
-        let arguments = match arguments {
+        let arguments = match request.params.arguments {
             None | Some("null") => "{}",
             Some(arguments) => object_of(Some(arguments), "arguments")?,
         };
@@ -437,18 +461,18 @@ impl Server {
 
     /// `completion/complete` (`server/utilities/completion`).
     fn prepare_completion(&self, request: &Request<'_>) -> Result<Job, Refusal> {
-        let [reference, argument] = pick_params(request.params, ["ref", "argument"])?;
+        let [reference, argument] = request.params.pick(["ref", "argument"])?;
         let reference = object_of(reference, "ref")?;
         let argument = object_of(argument, "argument")?;
         let [kind, name, uri] = pick_named(reference, ["type", "name", "uri"])?;
         let [argument, value] = pick_named(argument, ["name", "value"])?;
-        let argument = text_of(argument, "argument.name")?;
-        let value = text_of(value, "argument.value")?;
+        let argument = text_of(argument, "argument.name")?.into_owned();
+        let value = text_of(value, "argument.value")?.into_owned();
         let unknown = |what: &str| {
             let reason = format!("Invalid params: {what} has no argument {:?}", shorten(&argument));
             Err(PeerError::invalid_params(reason))
         };
-        match text_of(kind, "ref.type")?.as_str() {
+        match &*text_of(kind, "ref.type")? {
             "ref/prompt" => {
                 let name = text_of(name, "ref.name")?;
                 let prompt = self
@@ -479,9 +503,8 @@ impl Server {
 
     /// Books a request and gives it to host code.
     fn call(&mut self, request: &Request<'_>, method: MethodName, job: Job, now: Millis) {
-        let params: Option<Box<str>> = request.params.map(Into::into);
-        let range = |part: Option<&str>| part.and_then(|part| range_in(request.params?, part));
-        let arguments = pick_params(request.params, ["arguments"]).ok().and_then(|[arguments]| arguments);
+        let params: Option<Box<str>> = request.params.text.map(Into::into);
+        let range = |part: Option<&str>| part.and_then(|part| range_in(request.params.text?, part));
         let id: Arc<str> = request.id.into();
         let timeout = self.config.limits.call_timeout_ms;
         let deadline = (timeout > 0).then(|| now.saturating_add(timeout));
@@ -501,8 +524,11 @@ impl Server {
             self.deadlines.insert((deadline, key.0), key);
         }
         if let Some(stream) = self.streams.get_mut(&request.stream) {
-            let id_key = if id.contains('\\') { Self::id_key(&id) } else { Arc::clone(&id) };
-            stream.in_flight.insert(id_key, key);
+            let canonical = match jsonrpc::canonical_id(&id) {
+                Cow::Borrowed(_) => Arc::clone(&id),
+                Cow::Owned(text) => text.into(),
+            };
+            stream.in_flight.insert(canonical, key);
             if let Some(batch) = request.batch.and_then(|batch| stream.batches.get_mut(&batch)) {
                 batch.pending += 1;
             }
@@ -520,7 +546,7 @@ impl Server {
             revision: request.revision,
             method,
             id,
-            arguments: range(arguments.filter(|arguments| scan::is_object(arguments))),
+            arguments: range(request.params.arguments.filter(|arguments| scan::is_object(arguments))),
             meta: range(request.meta.text),
             progress_token: range(request.meta.progress_token),
             log_level: request.log_level,
@@ -550,7 +576,10 @@ impl Server {
     /// `notifications/cancelled`: no answer for what it names; unknown, late and malformed ones are ignored
     /// (`basic/patterns/cancellation`, "Error Handling").
     fn cancelled(&mut self, stream: StreamId, message: &Message<'_>) {
-        let Ok([Some(id), reason]) = pick_params(message.params, ["requestId", "reason"]) else { return };
+        let Some(Ok([Some(id), reason])) = message.params.map(|params| scan::pick(params, ["requestId", "reason"]))
+        else {
+            return;
+        };
         let id = jsonrpc::canonical_id(id);
         let Some(state) = self.streams.get_mut(&stream) else { return };
         if let Some(at) = state.subscriptions.iter().position(|open| jsonrpc::canonical_id(&open.id) == id) {
@@ -655,16 +684,6 @@ impl Server {
     }
 }
 
-fn pick_params<'a, const N: usize>(
-    params: Option<&'a str>,
-    keys: [&'static str; N],
-) -> Result<[Option<&'a str>; N], Refusal> {
-    match params {
-        None => Ok([None; N]),
-        Some(params) => pick_named(params, keys),
-    }
-}
-
 fn pick_named<'a, const N: usize>(object: &'a str, keys: [&'static str; N]) -> Result<[Option<&'a str>; N], Refusal> {
     scan::pick(object, keys).map_err(|error| match error {
         PickError::NotObject => PeerError::invalid_params("Invalid params: params must be an object"),
@@ -672,10 +691,9 @@ fn pick_named<'a, const N: usize>(object: &'a str, keys: [&'static str; N]) -> R
     })
 }
 
-fn text_of(value: Option<&str>, name: &str) -> Result<String, Refusal> {
+fn text_of<'a>(value: Option<&'a str>, name: &str) -> Result<Cow<'a, str>, Refusal> {
     let value = value.ok_or_else(|| PeerError::invalid_params(format!("Invalid params: {name} is missing")))?;
     scan::plain_string(value)
-        .map(|text| text.into_owned())
         .ok_or_else(|| PeerError::invalid_params(format!("Invalid params: {name} must be a string")))
 }
 
@@ -688,7 +706,7 @@ fn object_of<'a>(value: Option<&'a str>, name: &str) -> Result<&'a str, Refusal>
 }
 
 /// A cursor as the peer gave it; null counts as absent, the empty string does not.
-fn cursor_of(cursor: Option<&str>) -> Result<Option<String>, Refusal> {
+fn cursor_of(cursor: Option<&str>) -> Result<Option<Cow<'_, str>>, Refusal> {
     match cursor {
         None | Some("null") => Ok(None),
         Some(cursor) => text_of(Some(cursor), "cursor").map(Some),

@@ -13,15 +13,17 @@ use crate::jsonrpc::{scan, write};
 /// What every modern result ends with; rendered once for a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamp {
-    /// The serverInfo object, or empty when the server is configured not to identify itself.
+    /// `"io.modelcontextprotocol/serverInfo":{...}`, or empty when the server is configured not to identify itself.
     server_info: String,
     /// `"ttlMs":..,"cacheScope":..`
     cache: String,
 }
 
 impl Stamp {
-    pub(crate) fn new(server_info: String, ttl_ms: u64, scope: &str) -> Self {
-        Self { server_info, cache: format!(r#""ttlMs":{ttl_ms},"cacheScope":"{scope}""#) }
+    /// `server_info` is the JSON of an `Implementation`, or empty.
+    pub(crate) fn new(server_info: &str, ttl_ms: u64, scope: &str) -> Self {
+        let identity = if server_info.is_empty() { String::new() } else { format!("\"{SERVER_INFO}\":{server_info}") };
+        Self { server_info: identity, cache: format!(r#""ttlMs":{ttl_ms},"cacheScope":"{scope}""#) }
     }
 
     /// Appends the members that a result of `method` begins with, each followed by a comma.
@@ -59,8 +61,6 @@ impl Stamp {
         if has_info {
             out.pop();
         } else {
-            write::string(out, SERVER_INFO);
-            out.push(':');
             out.push_str(&self.server_info);
         }
         out.push('}');
@@ -193,12 +193,7 @@ mod tests {
 
     fn whole(result: &str, method: Method, revision: Revision) -> String {
         let mut out = String::new();
-        Stamp::new(r#"{"name":"s","version":"1"}"#.into(), 0, "private").whole(
-            &mut out,
-            result,
-            Some(method),
-            revision,
-        );
+        Stamp::new(r#"{"name":"s","version":"1"}"#, 0, "private").whole(&mut out, result, Some(method), revision);
         out
     }
 
