@@ -240,6 +240,7 @@ impl Endpoint {
         let mut state = self.lock();
         let result = body(&mut state, now_us / 1_000)?;
         state.last_us = now_us;
+        state.fresh = true;
         state.drain(now_us);
         self.conclude(state, now_us);
         Ok(result)

@@ -16,8 +16,9 @@ pub struct StdioOptions {
     /// waiting for its own tools. One thread of these never runs calls when all others do, so that protocol requests and
     /// cancellation are always served; further calls wait their turn.
     pub max_threads: usize,
-    /// How long a call may run before another thread takes over reading and the calls behind it. 250 us: several times a
-    /// quick call, so that those stay on one thread, and not noticeable as a delay of the others.
+    /// How long a call may run before another thread takes over reading and the calls behind it; in a stream of quick calls it
+    /// may get twice as long. 250 us: several times a quick call, so that those stay on one thread, and not noticeable as a
+    /// delay of the others.
     pub takeover_after: Duration,
     /// Bytes of unsent answers from which on nothing more is read, until the client has taken half of them. 16 MiB: a few large
     /// results, so that an honest client never meets it.
@@ -92,7 +93,7 @@ pub enum Error {
     Forked,
     /// Descriptors 0 and 1 serve another server of this process already.
     StdioTaken,
-    /// Code of the host panicked on one of our threads, outside of what it guards itself.
+    /// Code of the host panicked on one of our threads, outside of what it guards itself, or refused to let one in.
     Panicked,
 }
 

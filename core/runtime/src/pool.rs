@@ -36,7 +36,8 @@ const COMING_BACK: Duration = Duration::from_millis(20);
 
 /// Host code: what runs calls and is told of events. Implemented by each door.
 pub trait Host: Send + Sync + 'static {
-    /// Wraps a thread's whole life, for hosts that must set up something on each thread. Must call `body` once.
+    /// Wraps a thread's whole life, for hosts that must set up something on each thread. Must call `body` once: a host that
+    /// does not, or panics, ends the server with [`Error::Panicked`].
     fn enter_thread(&self, body: &mut dyn FnMut()) {
         body();
     }
@@ -74,7 +75,11 @@ impl CallQueue {
             return None;
         }
         let call = state.calls.pop_front()?;
-        state.turns.begin_call(self.ticket);
+        if !std::mem::take(&mut state.fresh) {
+            state.last_us = endpoint.now_us();
+        }
+        let now_us = state.last_us;
+        state.turns.begin_call(self.ticket, now_us);
         endpoint.arm(state);
         Some(call)
     }
@@ -154,7 +159,8 @@ impl Pool {
                 return Some(state);
             }
         }
-        state.turns.block();
+        let now_us = state.last_us;
+        state.turns.block(ticket, now_us);
         self.endpoint.arm(state);
         state = self.endpoint.write_out(self.endpoint.lock(), Way::Blocking);
         self.back(state, ticket)
@@ -172,7 +178,7 @@ impl Pool {
         if notices {
             state.noticing = true;
             while let Some(event) = state.notices.pop_front() {
-                state.turns.block_if_leader(ticket);
+                state.turns.block(ticket, self.endpoint.now_us());
                 self.endpoint.arm(state);
                 self.tell(event);
                 state = self.endpoint.lock();
@@ -181,7 +187,7 @@ impl Pool {
         }
         if let Some(tap) = state.tap.as_mut().filter(|tap| tap.wants_writer()) {
             let lines = tap.take();
-            state.turns.block_if_leader(ticket);
+            state.turns.block(ticket, self.endpoint.now_us());
             self.endpoint.arm(state);
             write_stderr(&lines);
             state = self.endpoint.lock();
@@ -207,10 +213,13 @@ impl Pool {
 
     /// Runs the queue. None: another thread leads by now.
     fn run<'a>(self: &'a Arc<Self>, mut state: Guard<'a>, leader: Ticket) -> Option<Guard<'a>> {
-        let runner = state.turns.run();
+        state.last_us = self.endpoint.now_us();
+        state.fresh = true;
+        let now_us = state.last_us;
+        let runner = state.turns.run(now_us);
         state.inside += 1;
         let queue =
-            CallQueue { endpoint: Arc::clone(&self.endpoint), ticket: runner, until_us: state.last_us + READ_AGAIN_US };
+            CallQueue { endpoint: Arc::clone(&self.endpoint), ticket: runner, until_us: now_us + READ_AGAIN_US };
         self.endpoint.arm(state);
         self.endpoint.as_runner(runner, || self.host.run(&self.endpoint, &queue));
         let mut state = self.endpoint.lock();
@@ -325,8 +334,7 @@ impl Pool {
 impl Endpoint {
     /// Makes sure that the watcher looks soon.
     pub(crate) fn arm(&self, mut state: Guard<'_>) {
-        let beat = state.turns.beat();
-        if state.crew.arm(beat) {
+        if state.crew.arm() {
             drop(state);
             self.timer.set(self.takeover_after);
         }

@@ -80,6 +80,8 @@ pub(crate) struct State {
     pub(crate) inside: usize,
     /// When the newest command or input came, in microseconds.
     pub(crate) last_us: u64,
+    /// `last_us` is newer than the newest call's start, so that the next one's needs no look at the clock.
+    pub(crate) fresh: bool,
     /// How it ended.
     pub(crate) outcome: Option<Result<Ended, Error>>,
     linger: Millis,
@@ -115,6 +117,7 @@ impl State {
             give_up_at: None,
             inside: 0,
             last_us: 0,
+            fresh: false,
             outcome: None,
             linger,
         }

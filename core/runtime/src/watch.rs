@@ -2,9 +2,9 @@
 //!
 //! The watcher sleeps as long as the leader only waits for input. The first thing that may block sets the watcher's timer, which
 //! costs one short system call and wakes nobody; as long as the watcher has not gone back to sleep nothing more is paid, so a
-//! stream of quick calls pays nothing each. When the timer fires the watcher looks, and takes the lead if what was going on
-//! at the last look still is. A thread comes into being only when the one before it is about to do something
-//! that may block, and goes when it was not needed for some time.
+//! stream of quick calls pays nothing each. A call that begins in silence is found stuck when the takeover time is over; one in a
+//! stream of others within twice that time, since looking costs more than a quick call does. A thread comes into being only when
+//! the one before it is about to do something that may block, and goes when it was not needed for some time.
 
 use crate::endpoint::Guard;
 use crate::options::Error;
@@ -17,6 +17,13 @@ use std::time::Duration;
 
 /// How long a thread that came back from a blocked call stays for the next one. 10 s: longer than bursts are apart.
 const IDLE: Duration = Duration::from_secs(10);
+
+/// Calls and writes between two looks that make a stream. 8: a watcher that goes on looking then costs less than setting its timer
+/// for each of them.
+const STREAM: u64 = 8;
+
+/// How long to wait when the state is held. 100 us: about what the engine takes for one read.
+const HELD: Duration = Duration::from_micros(100);
 
 /// The threads, by what they do.
 #[derive(Debug, Default)]
@@ -31,8 +38,6 @@ pub(crate) struct Crew {
     vacant: bool,
     /// The watcher looks by itself; nobody has to set its timer.
     armed: bool,
-    /// The beat at which the timer was set.
-    armed_at: u64,
 }
 
 impl Crew {
@@ -42,13 +47,8 @@ impl Crew {
     }
 
     /// Notes that the watcher is needed. True: its timer must be set for that.
-    pub(crate) fn arm(&mut self, beat: u64) -> bool {
-        if self.armed {
-            return false;
-        }
-        self.armed = true;
-        self.armed_at = beat;
-        true
+    pub(crate) fn arm(&mut self) -> bool {
+        !std::mem::replace(&mut self.armed, true)
     }
 }
 
@@ -102,7 +102,8 @@ impl Pool {
                     pool.work(role);
                 }
             };
-            if catch_unwind(AssertUnwindSafe(|| host.enter_thread(&mut work))).is_err() {
+            let entered = catch_unwind(AssertUnwindSafe(|| host.enter_thread(&mut work)));
+            if entered.is_err() || role.is_some() {
                 let mut state = pool.endpoint.lock();
                 pool.endpoint.fail_with(&mut state, Error::Panicked);
                 pool.endpoint.wake_leader(&mut state);
@@ -158,34 +159,25 @@ impl Pool {
     /// Watches until something is stuck. None: the server has ended.
     fn watch(&self) -> Option<Ticket> {
         let endpoint = &*self.endpoint;
+        let patience_us = u64::try_from(endpoint.takeover_after.as_micros()).unwrap_or(u64::MAX);
         let mut state = endpoint.lock();
-        let mut seen = state.turns.beat();
+        let mut starts = state.turns.starts();
+        let mut pause_us = patience_us;
         loop {
             if state.outcome.is_some() {
                 return None;
             }
-            if state.crew.armed {
-                drop(state);
-                std::thread::sleep(endpoint.takeover_after);
-                // A lock that is held means work, not a stuck call; waiting for it would cost its holder a system call.
-                loop {
-                    if let Some(free) = endpoint.try_lock() {
-                        state = free;
-                        break;
-                    }
-                    std::thread::sleep(endpoint.takeover_after);
-                }
+            let armed = state.crew.armed;
+            drop(state);
+            if armed {
+                std::thread::sleep(Duration::from_micros(pause_us));
             } else {
-                drop(state);
                 endpoint.timer.sleep();
-                state = endpoint.lock();
-                seen = state.crew.armed_at;
             }
-            if state.outcome.is_some() {
-                return None;
-            }
-            let sight = state.turns.look(seen);
-            seen = state.turns.beat();
+            state = self.next_look();
+            let sight = state.turns.look(endpoint.now_us(), patience_us);
+            let begun = state.turns.starts() - std::mem::replace(&mut starts, state.turns.starts());
+            pause_us = patience_us.saturating_mul(2);
             match sight {
                 Sight::Lead(ticket) => {
                     state.crew.watched = false;
@@ -193,9 +185,24 @@ impl Pool {
                 }
                 // It runs the rest of the queue, and writes what the runner has answered before.
                 Sight::Revoked => endpoint.wake(&mut state),
-                Sight::Active => {}
+                // What is not quick any more is looked at when its time is over.
+                Sight::Active(age) if age >= patience_us / 4 => pause_us = patience_us - age,
+                Sight::Active(_) => {}
+                // Between two calls of a stream.
+                Sight::Quiet if begun >= STREAM => {}
                 Sight::Quiet => state.crew.armed = false,
             }
+        }
+    }
+
+    /// The state, when nobody has it: a lock that is held means work and no stuck call, and waiting for it would cost its holder
+    /// a system call.
+    fn next_look(&self) -> Guard<'_> {
+        loop {
+            if let Some(state) = self.endpoint.try_lock() {
+                return state;
+            }
+            std::thread::sleep(HELD);
         }
     }
 }
