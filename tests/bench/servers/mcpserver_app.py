@@ -1,0 +1,21 @@
+"""An ordinary mcp 2.x server."""
+
+from mcp.server.mcpserver import MCPServer
+
+mcp = MCPServer("bench")
+
+
+@mcp.tool()
+def echo(text: str) -> str:
+    """Echo"""
+    return text
+
+
+@mcp.tool()
+async def aecho(text: str) -> str:
+    """Echo from a coroutine"""
+    return text
+
+
+if __name__ == "__main__":
+    mcp.run()
