@@ -14,6 +14,7 @@ SHELL := bash
 PYTHON ?= python3
 VENV := $(CURDIR)/.venv
 PY := $(VENV)/bin/python
+PYTEST := $(PY) -m pytest -q --tb=short
 export VIRTUAL_ENV := $(VENV)
 # No Python program that is started here writes its cache beside a source of somebody else's.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -35,7 +36,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
 demo: native ## serve an ordinary FastMCP file on the engine and call it with the official client, in both eras
-	$(PY) tools/demo.py
+	$(PY) examples/python/demo.py
 
 test: ## every check and every test of every language, with a table of where the time went
 	@MAKE="$(MAKE)" tools/stage.sh test setup check test-rust test-c test-node test-python test-wheel test-blackbox test-interop
@@ -108,7 +109,7 @@ check-python: $(VENV)/.ready ## ruff
 check-types: $(VENV)/.native ## mypy --strict on the package and the tools, and the stubs against the native module
 	cd py && $(VENV)/bin/mypy --strict
 	$(VENV)/bin/mypy --strict tools
-	cd py && $(VENV)/bin/stubtest ferromcp
+	cd py && $(VENV)/bin/stubtest ferromcp._native
 
 check-generated: node/dist/.built ## the C header and the addon's types are what their sources give
 	cargo test --quiet $(LOCKED) $(TESTED) --test header
@@ -136,7 +137,7 @@ lock-python: ## write constraints.txt, from a new environment without constraint
 .PHONY: test-rust test-c test-node test-python test-wheel test-blackbox test-interop
 
 test-rust: ## Rust tests: engine, runtime, doors
-	cargo test --quiet $(LOCKED) $(TESTED)
+	cargo test --quiet --no-fail-fast $(LOCKED) $(TESTED)
 
 test-c: clib ## C tests: plain, static, under valgrind, and the header in each language
 	ffi-c/tests/run.sh debug
@@ -145,21 +146,62 @@ test-node: node/dist/.built ## Node tests, and the types as a program sees them
 	cd node && npm test --silent
 
 test-python: native ## tests of the Python package, and the programs in the documents
-	$(PY) -m pytest -q py/tests
-	$(PY) -m pytest -q docs
-	$(PY) -m pytest -q tests/test_*.py
+	$(PYTEST) py/tests
+	$(PYTEST) docs
+	$(PYTEST) tests/test_*.py
 
 test-wheel: $(VENV)/.ready ## the wheel, built as for publishing, in an environment with nothing else
 	$(PY) tools/wheel_smoke.py $(LOCKED)
 
 test-blackbox: native ## real server processes over pipes
-	$(PY) -m pytest -q tests/blackbox
+	$(PYTEST) tests/blackbox
 
 test-interop: native $(VENV)-mcp1/.ready $(INTEROP) ## the official clients against our servers
-	$(PY) -m pytest -q tests/interop
+	$(PYTEST) tests/interop
 
 requirements: $(VENV)/.ready ## count the rows of the specification that tests prove, by chapter
 	$(PY) tests/requirements.py
+
+# --- Measuring and searching --------------------------------------------------------------------------------------------
+
+.PHONY: bench bench-instructions fuzz
+
+# A release build in an environment of its own, beside the peers that it is measured against.
+BENCH := $(VENV)-bench
+
+$(BENCH)/.ready: requirements-dev.txt constraints.txt
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet -r requirements-dev.txt -c constraints.txt
+	@touch $@
+
+$(BENCH)/.native: $(BENCH)/.ready $(RUST_SOURCES) $(PY_SOURCES) $(shell find py/python -name '*.py')
+	$(BENCH)/bin/maturin build --quiet --release -m py/Cargo.toml --out target/bench-wheel $(LOCKED)
+	$(BENCH)/bin/python -m pip install --quiet --force-reinstall --no-deps target/bench-wheel/*.whl
+	@touch $@
+
+bench: $(BENCH)/.native ## ours beside the peers, in one run: ratios of CPU time (about ten minutes)
+	cargo build --quiet --release $(LOCKED) -p ferromcp-example
+	CARGO_TARGET_DIR=target/rmcp cargo build --quiet --release --manifest-path tests/bench/rmcp/Cargo.toml
+	$(BENCH)/bin/python tests/bench/bench.py $(BENCHFLAGS)
+
+bench-instructions: ## instructions of one call in the engine, held against the figures that are checked in
+	@tools/system_packages.sh
+	$(PYTHON) tools/instructions.py --check
+
+# Seconds for each target.
+FUZZ_SECONDS ?= 3600
+FUZZ_TARGETS ?= bytes sequence schema template
+COVERAGE := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+	-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1
+
+fuzz: ## search for inputs that break the engine, FUZZ_SECONDS for each target (libFuzzer; needs a C++ compiler)
+	RUSTFLAGS="$(COVERAGE)" CARGO_TARGET_DIR=target/fuzz cargo build --quiet --release --target $$(rustc -vV | sed -n 's/^host: //p') \
+		--manifest-path core/engine/fuzz/Cargo.toml
+	@for target in $(FUZZ_TARGETS); do \
+		mkdir -p target/fuzz/found/$$target; \
+		target/fuzz/*/release/$$target -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+			-artifact_prefix=target/fuzz/found/ target/fuzz/found/$$target core/engine/fuzz/corpus/$$target || exit 1; \
+	done
 
 clean: ## remove everything that was made
 	rm -rf target .venv .venv-* node/node_modules node/dist node/*.node tests/interop/node_modules py/python/ferromcp/*.so

@@ -1,28 +1,35 @@
 #!/usr/bin/env bash
 # Sees that the system has what the build and the tests call, and installs what is missing where it may (root on Debian).
 #
-# Elsewhere it says what to install: it ends with 1 when something indispensable is missing, and with 0 when a test will
-# only be skipped.
+# Toolchains are never installed from here: a distribution's Rust and Node are mostly too old. Ends with 1 when something
+# indispensable is missing, and with 0 when a test will only be skipped.
 set -euo pipefail
 
-# What is looked for, the Debian package that brings it, and what it is for.
-needed=() wanted=()
 have() { command -v "$1" >/dev/null 2>&1; }
-have cargo || needed+=("cargo:a Rust toolchain (1.88 or newer; see rust-version in Cargo.toml)")
-have cc || needed+=("gcc:a C compiler")
-have node || needed+=("nodejs:Node 20 or newer")
-have npm || needed+=("npm:Node's package manager")
-"${PYTHON:-python3}" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null ||
-    needed+=("python3:CPython 3.10 or newer")
-"${PYTHON:-python3}" -c 'import ensurepip, venv' 2>/dev/null || needed+=("python3-venv:Python virtual environments")
-have valgrind || wanted+=("valgrind:memory checks of the C tests")
-have c++ || wanted+=("g++:the C header's check as C++")
+python=${PYTHON:-python3}
 
+# What has to be there already.
+problems=()
+have cargo || problems+=("cargo, of Rust 1.88 or newer (rust-version in Cargo.toml)")
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || problems+=("$python, 3.10 or newer")
+node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || problems+=("node, 20 or newer")
+have npm || problems+=("npm")
+if [ ${#problems[@]} != 0 ]; then
+    printf 'please install %s\n' "${problems[@]}"
+    exit 1
+fi
+
+# Debian package, and what it is for. The first list is indispensable.
+needed=() wanted=()
+have cc || needed+=("gcc:the C compiler, which also links Rust programs")
+"$python" -c 'import ensurepip, venv' 2>/dev/null || needed+=("python3-venv:Python environments")
+have valgrind || wanted+=("valgrind:memory checks of the C tests")
+have c++ || wanted+=("g++:the check of the C header as C++")
 missing=("${needed[@]}" "${wanted[@]}")
 [ ${#missing[@]} = 0 ] && exit 0
 
 if [ "$(id -u)" = 0 ] && have apt-get; then
-    echo "installing: ${missing[*]%%:*}"
+    echo "installing ${missing[*]%%:*}"
     export DEBIAN_FRONTEND=noninteractive
     apt-get update -qq
     apt-get install -y -qq --no-install-recommends "${missing[@]%%:*}" >/dev/null

@@ -24,8 +24,8 @@ impl<'a> Context<'a> {
         self.call
     }
 
-    /// Tells the client how far this is, out of `total` where that is known. False: it has not asked, or the value has not
-    /// risen, or the call is over.
+    /// Tells the client how far this is, out of `total` where that is known. False: it has not asked, or the value has
+    /// not risen, or the call is over.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) -> bool {
         // Numbers that JSON lacks are not sent.
         self.endpoint.progress(self.call.key, progress, total, message).unwrap_or(false)
@@ -151,7 +151,8 @@ impl ToolOutput {
         Self { content: content.into(), ..Self::default() }
     }
 
-    /// A value as `structuredContent`, and the same as text for clients that do not know it (`server/tools`, "Structured Content").
+    /// A value as `structuredContent`, and the same as text for clients that do not know it (`server/tools`,
+    /// "Structured Content").
     ///
     /// # Errors
     /// When the value has no JSON form.

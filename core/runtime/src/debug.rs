@@ -1,7 +1,7 @@
 //! What people see of the traffic: a trace on stderr, a ring of the last messages, and diagnostics.
 //!
-//! All three are for eyes only: text is cut to a bound, credentials are hidden (`redact.rs`), control characters are made
-//! visible, and nothing here can hold up the traffic: what can't be shown in time is counted and dropped.
+//! All three are for eyes only: text is cut to a bound, credentials are hidden (`redact.rs`), control characters are
+//! made visible, and nothing here can hold up the traffic: what can't be shown in time is counted and dropped.
 
 use crate::redact::redact;
 use ferromcp_engine::{Diagnostic, DiagnosticKind, StreamId};
@@ -14,8 +14,8 @@ use std::io::Write as _;
 /// Bytes of one message that the trace shows. 2 KiB: a screenful, with the whole of nearly every message.
 const TRACED: usize = 2 << 10;
 
-/// Bytes of one message that the ring keeps. 512: the envelope and the first arguments; 64 of them stay within one page table
-/// entry's worth of memory.
+/// Bytes of one message that the ring keeps. 512: the envelope and the first arguments; 64 of them stay within one page
+/// table entry's worth of memory.
 const KEPT: usize = 512;
 
 /// Bytes of trace that may wait for stderr. 256 KiB: beyond it nobody reads, and lines are dropped.

@@ -3,11 +3,12 @@
 //! Every command of the engine has a twin here that takes the lock, passes the time, and sees to the output. This file
 //! decides **when output is written and by whom**:
 //!
-//! * An answer given on the thread that runs the queue waits until the queue is empty, more than 64 KiB are ready, or 200 us have
-//!   passed since the oldest unwritten byte. If its thread gets stuck first, the next leader writes it.
-//! * What is given on any other thread is written at once, but without blocking: what the client does not take is left to
-//!   the leader. A door's event loop is never held up by a slow client.
-//! * One thread writes at a time, never with the lock held. Others append and leave; the writer looks again when it is back.
+//! * An answer given on the thread that runs the queue waits until the queue is empty, more than 64 KiB are ready, or
+//!   200 us have passed since the oldest unwritten byte. If its thread gets stuck first, the next leader writes it.
+//! * What is given on any other thread is written at once, but without blocking: what the client does not take is left
+//!   to the leader. A door's event loop is never held up by a slow client.
+//! * One thread writes at a time, never with the lock held. Others append and leave; the writer looks again when it is
+//!   back.
 
 use crate::debug::Tap;
 use crate::options::{DiagnosticHook, Error, StdioOptions};
@@ -38,8 +39,9 @@ thread_local! {
 
 /// One served connection. Shared by the threads that serve it and by host code, which answers its calls here.
 ///
-/// All commands are non-blocking for threads of the host's own; on threads that run calls they may write to the client, who may
-/// be slow. A command for a call that is over (answered, cancelled, timed out) returns `Ok(false)` and sends nothing.
+/// All commands are non-blocking for threads of the host's own; on threads that run calls they may write to the client,
+/// who may be slow. A command for a call that is over (answered, cancelled, timed out) returns `Ok(false)` and sends
+/// nothing.
 pub struct Endpoint {
     pub(crate) shared: Mutex<State>,
     /// Signals: an outcome.
@@ -130,8 +132,8 @@ impl Endpoint {
         }
     }
 
-    /// Whether nobody waits for this call's answer any more: it was cancelled, ran too long, or the client is gone. For host code
-    /// that runs the call; once it has answered, this is false.
+    /// Whether nobody waits for this call's answer any more: it was cancelled, ran too long, or the client is gone. For
+    /// host code that runs the call; once it has answered, this is false.
     pub fn is_cancelled(&self, key: RequestKey) -> bool {
         !self.is_forked() && self.lock().cancelled.contains(&key)
     }
@@ -190,7 +192,8 @@ impl Endpoint {
         self.command(|server, _| server.abandon(key, reason))
     }
 
-    /// Runs any command of the engine, or several, under one taking of the lock. `body` must not call into this endpoint.
+    /// Runs any command of the engine, or several, under one taking of the lock. `body` must not call into this
+    /// endpoint.
     pub fn with_engine<R>(&self, body: impl FnOnce(&mut Server) -> R) -> Result<R, Error> {
         self.command(|server, _| Ok(body(server)))
     }
@@ -207,8 +210,8 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The last messages, oldest first, each in one line with credentials hidden. Empty unless [`StdioOptions::recent`] asks
-    /// for some.
+    /// The last messages, oldest first, each in one line with credentials hidden. Empty unless [`StdioOptions::recent`]
+    /// asks for some.
     pub fn recent(&self) -> Vec<String> {
         if self.is_forked() {
             return Vec::new();
@@ -341,7 +344,8 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The state. A panic under the lock is a bug of the engine that its thread reports; the others carry on with what there is.
+    /// The state. A panic under the lock is a bug of the engine that its thread reports; the others carry on with what
+    /// there is.
     pub(crate) fn lock(&self) -> Guard<'_> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }

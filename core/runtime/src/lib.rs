@@ -1,26 +1,28 @@
 //! MCP servers in Rust: the FerroMCP engine with its input, output and threads.
 //!
-//! [`Server`] is the door for Rust programs: give it closures, call [`Server::run_stdio`]. Doors of other languages sit one
-//! floor below: they implement [`Host`] and start an engine of their own with [`serve_stdio`].
+//! [`Server`] is the door for Rust programs: give it closures, call [`Server::run_stdio`]. Doors of other languages sit
+//! one floor below: they implement [`Host`] and start an engine of their own with [`serve_stdio`].
 //!
 //! # How a call is served
 //!
-//! 1. One thread, the leader, waits for input, reads it, and feeds the engine ([`engine`]), which decides everything that the
-//!    protocol rules.
-//! 2. What the engine answers by itself (`ping`, lists, errors, ...) is written at once, before any host code is entered.
-//! 3. **Calls are then run on the same thread, one after another**; their answers are gathered and written with one system
-//!    call when the queue is empty, more than 64 KiB are ready, or 200 us have passed.
-//! 4. When a call has not returned within 250 us, another thread takes over: it writes the answers that are there, reads on, and runs
-//!    the calls behind. The blocked call goes on, and answers when it is done.
+//! 1. One thread, the leader, waits for input, reads it, and feeds the engine ([`engine`]), which decides everything
+//!    that the protocol rules.
+//! 2. What the engine answers by itself (`ping`, lists, errors, ...) is written at once, before any host code is
+//!    entered.
+//! 3. **Calls are then run on the same thread, one after another**; their answers are gathered and written with one
+//!    system call when the queue is empty, more than 64 KiB are ready, or 200 us have passed.
+//! 4. When a call has not returned within 250 us, another thread takes over: it writes the answers that are there,
+//!    reads on, and runs the calls behind. The blocked call goes on, and answers when it is done.
 //! 5. When the client closes its side, calls in flight get some seconds; then [`StdioServer::wait`] returns.
 //!
-//! No thread exists before a server is started, and a second one comes only when something might block. After a fork the
-//! child gets [`Error::Forked`] from every command; the server goes on in the parent. Until the child runs another program or exits it
-//! holds copies of the wire's descriptors open, as of all others.
+//! No thread exists before a server is started, and a second one comes only when something might block. After a fork
+//! the child gets [`Error::Forked`] from every command; the server goes on in the parent. Until the child runs another
+//! program or exits it holds copies of the wire's descriptors open, as of all others.
 //!
 //! # Platforms
 //!
-//! Unix. What a port to Windows has to write anew is in three files: `sys.rs`, `stdio.rs` and the timer of `watch.rs`.
+//! Unix. A port to Windows writes `sys.rs` (waiting, timer) and `stdio.rs` (taking over the standard handles) anew, and
+//! passes handles where descriptors are passed now; who leads, who runs and when output is written stays as it is.
 
 #![deny(unsafe_code)]
 

@@ -13,24 +13,25 @@ pub type DiagnosticHook = Arc<dyn Fn(&Diagnostic) + Send + Sync>;
 #[derive(Clone)]
 pub struct StdioOptions {
     /// Threads at most, at least 2. 64: each blocked call holds one, and a client that has 62 blocked calls waiting is
-    /// waiting for its own tools. One thread of these never runs calls when all others do, so that protocol requests and
-    /// cancellation are always served; further calls wait their turn.
+    /// waiting for its own tools. One thread of these never runs calls when all others do, so that protocol requests
+    /// and cancellation are always served; further calls wait their turn.
     pub max_threads: usize,
-    /// How long a call may run before another thread takes over reading and the calls behind it; in a stream of quick calls it
-    /// may get twice as long. 250 us: several times a quick call, so that those stay on one thread, and not noticeable as a
-    /// delay of the others.
+    /// How long a call may run before another thread takes over reading and the calls behind it; in a stream of quick
+    /// calls it may get twice as long. 250 us: several times a quick call, so that those stay on one thread, and not
+    /// noticeable as a delay of the others.
     pub takeover_after: Duration,
-    /// Bytes of unsent answers from which on nothing more is read, until the client has taken half of them. 16 MiB: a few large
-    /// results, so that an honest client never meets it.
+    /// Bytes of unsent answers from which on nothing more is read, until the client has taken half of them. 16 MiB: a
+    /// few large results, so that an honest client never meets it.
     pub high_water: usize,
-    /// How long the last answers may take to be written, after the last call is answered or given up. 5 s: as long as calls
-    /// get to finish ([`ferromcp_engine::Limits::drain_ms`]). A client that has gone away does not make us wait at all.
+    /// How long the last answers may take to be written, after the last call is answered or given up. 5 s: as long as
+    /// calls get to finish ([`ferromcp_engine::Limits::drain_ms`]). A client that has gone away does not make us wait
+    /// at all.
     pub linger: Duration,
-    /// Stack of each thread. 8 MiB: what a main thread has, for host code that was written with that in mind. Only what is
-    /// touched costs memory.
+    /// Stack of each thread. 8 MiB: what a main thread has, for host code that was written with that in mind. Only what
+    /// is touched costs memory.
     pub stack_bytes: usize,
-    /// Whether every message is written to stderr, with credentials hidden. None: when the environment variable `MCP_DEBUG` is
-    /// set to anything but `0`.
+    /// Whether every message is written to stderr, with credentials hidden. None: when the environment variable
+    /// `MCP_DEBUG` is set to anything but `0`.
     pub debug: Option<bool>,
     /// How many messages [`crate::Endpoint::recent`] keeps. 0: copying each message is a measurable part of a quick
     /// call; 64 is a good number where dumps are wanted.

@@ -1,9 +1,9 @@
 //! Bytes that wait to be written, and the writing itself.
 //!
-//! An [`Outbox`] lives under its endpoint's lock, but the write happens outside: a writer takes a [`Batch`], unlocks, writes,
-//! locks again, and gives the batch back. Only one batch is out at a time, so bytes keep their order; whoever has something to
-//! send meanwhile appends it and leaves, and the writer finds it when it comes back. When to write, and by which thread,
-//! is decided in `endpoint.rs`.
+//! An [`Outbox`] lives under its endpoint's lock, but the write happens outside: a writer takes a [`Batch`], unlocks,
+//! writes, locks again, and gives the batch back. Only one batch is out at a time, so bytes keep their order; whoever
+//! has something to send meanwhile appends it and leaves, and the writer finds it when it comes back. When to write,
+//! and by which thread, is decided in `endpoint.rs`.
 
 use crate::sys::{self, Interest};
 use std::fs::File;
@@ -16,12 +16,12 @@ pub(crate) const FULL: usize = 64 << 10;
 /// Messages from this size on are kept as they are instead of being copied behind the one before.
 const LARGE: usize = 16 << 10;
 
-/// Bytes in one batch, unless a single message is larger. 1 MiB: large enough that a system call's own cost vanishes, small
-/// enough that the backlog's size is known to the back-pressure within that much.
+/// Bytes in one batch, unless a single message is larger. 1 MiB: large enough that a system call's own cost vanishes,
+/// small enough that the backlog's size is known to the back-pressure within that much.
 const BATCH: usize = 1 << 20;
 
-/// What a pipe takes in one piece without blocking, once it is reported as having room: POSIX promises at least 512, every
-/// system we know 4096. A larger write may block though `poll` said otherwise.
+/// What a pipe takes in one piece without blocking, once it is reported as having room: POSIX promises at least 512,
+/// every system we know 4096. A larger write may block though `poll` said otherwise.
 const ATOMIC: usize = 4096;
 
 /// Segments in one system call; far below any system's limit (POSIX promises 16).

@@ -1,9 +1,10 @@
 //! The threads that serve one connection: leader and followers.
 //!
-//! The leader waits for input, reads it, feeds the engine, writes what the engine answers by itself, and then runs the calls that
-//! came of it, one after another, on the same thread: a quick call costs no hand-off and no wake-up. When host code has not returned
-//! within a fraction of a millisecond, a watcher (`watch.rs`) takes the lead: it writes what is finished, reads on, and
-//! runs the rest of the queue, watched by yet another thread. So a blocked call delays nobody, at the cost of one thread.
+//! The leader waits for input, reads it, feeds the engine, writes what the engine answers by itself, and then runs the
+//! calls that came of it, one after another, on the same thread: a quick call costs no hand-off and no wake-up. When
+//! host code has not returned within a fraction of a millisecond, a watcher (`watch.rs`) takes the lead: it writes what
+//! is finished, reads on, and runs the rest of the queue, watched by yet another thread. So a blocked call delays
+//! nobody, at the cost of one thread.
 //!
 //! This file decides what a leader does and in which order. Turns are decided in `turns.rs`, threads in `watch.rs`.
 
@@ -22,29 +23,29 @@ use std::time::Duration;
 /// Bytes in one read: what a pipe holds.
 const READ: usize = 64 << 10;
 
-/// Microseconds after which a leader that runs quick calls looks for input again. 1,000: a ping between a thousand quick calls is
-/// answered within that, and the two system calls are lost in it.
+/// Microseconds after which a leader that runs quick calls looks for input again. 1,000: a ping between a thousand
+/// quick calls is answered within that, and the two system calls are lost in it.
 const READ_AGAIN_US: u64 = 1_000;
 
-/// Calls in the queue from which on a leader that could run them does not read more. 128: the pipe holds the client back
-/// better than a long queue of ours, and cancellations in the pipe are not far away.
+/// Calls in the queue from which on a leader that could run them does not read more. 128: the pipe holds the client
+/// back better than a long queue of ours, and cancellations in the pipe are not far away.
 const READ_AHEAD: usize = 128;
 
-/// How long the end waits for threads to come back from host code, which may have given the last answer just now. 20 ms: beyond it
-/// they are stuck, and said to be.
+/// How long the end waits for threads to come back from host code, which may have given the last answer just now. 20
+/// ms: beyond it they are stuck, and said to be.
 const COMING_BACK: Duration = Duration::from_millis(20);
 
 /// Host code: what runs calls and is told of events. Implemented by each door.
 pub trait Host: Send + Sync + 'static {
-    /// Wraps a thread's whole life, for hosts that must set up something on each thread. Must call `body` once: a host that
-    /// does not, or panics, ends the server with [`Error::Panicked`].
+    /// Wraps a thread's whole life, for hosts that must set up something on each thread. Must call `body` once: a host
+    /// that does not, or panics, ends the server with [`Error::Panicked`].
     fn enter_thread(&self, body: &mut dyn FnMut()) {
         body();
     }
 
-    /// Runs calls: takes them from `queue` one at a time until there is none. A quick call is run at once; one that belongs on another thread is
-    /// handed over there. Each call must be answered at `endpoint`, sooner or later, on whichever thread; answering one
-    /// that was cancelled is harmless. A panic that leaves this method ends the server.
+    /// Runs calls: takes them from `queue` one at a time until there is none. A quick call is run at once; one that
+    /// belongs on another thread is handed over there. Each call must be answered at `endpoint`, sooner or later, on
+    /// whichever thread; answering one that was cancelled is harmless. A panic that leaves this method ends the server.
     fn run(&self, endpoint: &Arc<Endpoint>, queue: &CallQueue);
 
     /// Takes an event that is no call. Must return soon; events keep their order.
@@ -59,8 +60,8 @@ pub struct CallQueue {
 }
 
 impl CallQueue {
-    /// The next call. None: there is no other, or another thread has taken the queue over, or it is time to look for input;
-    /// [`Host::run`] should return, and is called again when there is more.
+    /// The next call. None: there is no other, or another thread has taken the queue over, or it is time to look for
+    /// input; [`Host::run`] should return, and is called again when there is more.
     #[allow(clippy::should_implement_trait, reason = "it takes &self, because the queue is shared with other threads")]
     pub fn next(&self) -> Option<Call> {
         let endpoint = &*self.endpoint;

@@ -1,8 +1,8 @@
 //! Hiding credentials in message text, for what is shown to people: traces and dumps.
 //!
-//! One pass over the text, which may be cut anywhere or be no JSON at all; no tree is built. A value is hidden when its key
-//! names a credential, at any depth, and so is what follows `Bearer` or `Basic` in a string. JSON inside a string (how tools like to
-//! answer) is looked through as well. It errs on the side of hiding.
+//! One pass over the text, which may be cut anywhere or be no JSON at all; no tree is built. A value is hidden when its
+//! key names a credential, at any depth, and so is what follows `Bearer` or `Basic` in a string. JSON inside a string
+//! (how tools like to answer) is looked through as well. It errs on the side of hiding.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! The Rust door: an MCP server out of closures.
 //!
-//! It holds the handlers and calls them; which handler a request belongs to, whether its arguments fit, and how the answer
-//! looks on the wire is the engine's business.
+//! It holds the handlers and calls them; which handler a request belongs to, whether its arguments fit, and how the
+//! answer looks on the wire is the engine's business.
 
 use crate::call::{
     Context, PromptCall, PromptOutput, ResourceCall, ResourceOutput, ToolCall, ToolError, ToolFailure, ToolOutput,
@@ -23,9 +23,9 @@ type PromptHandler = Box<dyn Fn(&PromptCall<'_>) -> Result<PromptOutput, PeerErr
 
 /// An MCP server of closures.
 ///
-/// Definitions are the JSON that the specification shows for a `Tool`, `Resource`, `ResourceTemplate` or `Prompt`, in its newest
-/// revision; older clients get it in theirs. Handlers may block: other requests go on meanwhile. They run on several threads at once,
-/// and a panic in one is an error for its caller only.
+/// Definitions are the JSON that the specification shows for a `Tool`, `Resource`, `ResourceTemplate` or `Prompt`, in
+/// its newest revision; older clients get it in theirs. Handlers may block: other requests go on meanwhile. They run on
+/// several threads at once, and a panic in one is an error for its caller only.
 ///
 /// ```no_run
 /// use ferromcp::{Server, ToolError, ToolOutput};

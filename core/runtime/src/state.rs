@@ -1,8 +1,8 @@
 //! Everything about one served connection that the threads share, under one lock.
 //!
-//! One lock, because each step of a call touches the engine, the queue and the output together; it is held for microseconds and never
-//! across a system call that can block. This file moves what the engine puts out to where it is taken from; who takes it is
-//! decided in `endpoint.rs` (output) and `pool.rs` (calls, notices).
+//! One lock, because each step of a call touches the engine, the queue and the output together; it is held for
+//! microseconds and never across a system call that can block. This file moves what the engine puts out to where it is
+//! taken from; who takes it is decided in `endpoint.rs` (output) and `pool.rs` (calls, notices).
 
 use crate::debug::{Shown, Tap};
 use crate::options::Error;
@@ -14,8 +14,9 @@ use std::collections::{HashSet, VecDeque};
 use std::fs::File;
 use std::sync::Arc;
 
-/// Cancelled calls that are remembered until host code answers them. 16,384: as many as can be in flight by default, so that only
-/// host code that never answers gets there; what is forgotten is told as a notice all the same, and is never sent.
+/// Cancelled calls that are remembered until host code answers them. 16,384: as many as can be in flight by default, so
+/// that only host code that never answers gets there; what is forgotten is told as a notice all the same, and is never
+/// sent.
 const MOST_CANCELLED: usize = 16_384;
 
 /// Why a server has ended.
@@ -34,8 +35,8 @@ pub enum EndReason {
 pub struct Ended {
     /// Why.
     pub reason: EndReason,
-    /// Threads that were still inside host code. They can't be ended from outside: a program that wants to exit in spite of
-    /// them leaves without waiting for threads.
+    /// Threads that were still inside host code. They can't be ended from outside: a program that wants to exit in
+    /// spite of them leaves without waiting for threads.
     pub stuck: usize,
     /// Bytes of answers that the client did not take in time.
     pub unsent: usize,

@@ -1,8 +1,8 @@
 //! Serving on standard input and output, or on any two descriptors.
 //!
-//! Standard streams are moved out of harm's way first: the wire goes to private descriptors that no child process inherits,
-//! descriptor 1 becomes a copy of stderr and descriptor 0 reads nothing. Whatever host code, its libraries or its child
-//! processes print can't reach the client, and they can't eat the client's bytes.
+//! Standard streams are moved out of harm's way first: the wire goes to private descriptors that no child process
+//! inherits, descriptor 1 becomes a copy of stderr and descriptor 0 reads nothing. Whatever host code, its libraries or
+//! its child processes print can't reach the client, and they can't eat the client's bytes.
 
 use crate::endpoint::Endpoint;
 use crate::options::{Error, StdioOptions};
@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long `stop` waits for the client to take what is answered. 500 ms: whoever stops us, by a signal mostly, wants it now.
+/// How long `stop` waits for the client to take what is answered. 500 ms: whoever stops us, by a signal mostly, wants
+/// it now.
 const STOP: Duration = Duration::from_millis(500);
 
 /// A server at work. Dropping it is [`StdioServer::stop`].
@@ -39,8 +40,8 @@ pub fn serve_stdio(server: Server, host: Arc<dyn Host>, options: StdioOptions) -
     Ok(started)
 }
 
-/// Serves the client at the other end of two descriptors: pipes, a socket twice, a terminal. They are closed when the server has
-/// ended and host code has let go of its endpoint.
+/// Serves the client at the other end of two descriptors: pipes, a socket twice, a terminal. They are closed when the
+/// server has ended and host code has let go of its endpoint.
 ///
 /// # Errors
 /// [`Error::Io`] when no thread can be started.
@@ -78,7 +79,8 @@ impl StdioServer {
     /// Waits for the end. The standard streams stay redirected, so that what runs on can't write to the wire.
     ///
     /// # Errors
-    /// [`Error::Io`] when the system failed us, [`Error::Panicked`] when host code did, [`Error::Forked`] in a forked child.
+    /// [`Error::Io`] when the system failed us, [`Error::Panicked`] when host code did, [`Error::Forked`] in a forked
+    /// child.
     pub fn wait(&self) -> Result<Ended, Error> {
         self.endpoint.check()?;
         let mut state = self.endpoint.lock();
@@ -110,9 +112,9 @@ impl StdioServer {
         }
     }
 
-    /// Ends the server: subscriptions are ended, what is answered is sent, calls that run are told to stop and not waited
-    /// for. Gives the standard streams back, so that another server may have them, unless a call still runs that could write
-    /// to them.
+    /// Ends the server: subscriptions are ended, what is answered is sent, calls that run are told to stop and not
+    /// waited for. Gives the standard streams back, so that another server may have them, unless a call still runs that
+    /// could write to them.
     ///
     /// # Errors
     /// As [`StdioServer::wait`].
@@ -126,8 +128,8 @@ impl StdioServer {
         Ok(ended)
     }
 
-    /// Lets the standard streams stay redirected for the rest of the process, whatever happens to this value: for a program
-    /// that has nothing to print but to stderr.
+    /// Lets the standard streams stay redirected for the rest of the process, whatever happens to this value: for a
+    /// program that has nothing to print but to stderr.
     pub fn keep_redirected(&self) {
         if let Some(standard) = self.standard.lock().unwrap_or_else(PoisonError::into_inner).take() {
             standard.keep();

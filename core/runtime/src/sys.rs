@@ -1,7 +1,7 @@
-//! Calls into the operating system that the standard library does not offer: the only file of this crate with unsafe code.
+//! Calls into the operating system that the standard library does not offer: the only file of this crate with unsafe
+//! code.
 //!
-//! It wraps each call in a safe function and decides nothing. What is particular to Unix stands here, in `stdio.rs` and in
-//! `watch.rs`; a port to Windows writes these three anew over handles and leaves the rest as it is.
+//! It wraps each call in a safe function and decides nothing. What is particular to Unix stands here and in `stdio.rs`.
 
 #![allow(unsafe_code)]
 
@@ -50,8 +50,8 @@ impl Interest {
     }
 }
 
-/// Waits until one of `interests` is ready, or for at most `timeout_ms` (None: without end). A signal ends the wait early,
-/// with nothing ready.
+/// Waits until one of `interests` is ready, or for at most `timeout_ms` (None: without end). A signal ends the wait
+/// early, with nothing ready.
 pub(crate) fn poll(interests: &mut [Interest], timeout_ms: Option<u64>) -> io::Result<()> {
     let timeout = match timeout_ms {
         None => -1,
@@ -88,10 +88,12 @@ pub(crate) fn replace(onto: RawFd, source: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
-/// Where a write to a pipe without a reader would kill the process (a C program that has not touched the signal), makes it an
-/// error code instead. Rust programs, Python and Node start with the signal ignored; a handler of the program's own stays.
+/// Where a write to a pipe without a reader would kill the process (a C program that has not touched the signal), makes
+/// it an error code instead. Rust programs, Python and Node start with the signal ignored; a handler of the program's
+/// own stays.
 pub(crate) fn ignore_default_sigpipe() {
-    // SAFETY: reads and sets the disposition of one signal with values the C library defines; no Rust memory is involved.
+    // SAFETY: reads and sets the disposition of one signal with values the C library defines; no Rust memory is
+    // involved.
     unsafe {
         let before = libc::signal(libc::SIGPIPE, libc::SIG_IGN);
         if before != libc::SIG_DFL && before != libc::SIG_IGN && before != libc::SIG_ERR {
@@ -102,8 +104,9 @@ pub(crate) fn ignore_default_sigpipe() {
 
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// How many forks lie between this process and the one that first asked. A change means: this is a forked child, where none
-/// of our threads exist and a lock may be held for ever. One load; asking for the process id would be a system call.
+/// How many forks lie between this process and the one that first asked. A change means: this is a forked child, where
+/// none of our threads exist and a lock may be held for ever. One load; asking for the process id would be a system
+/// call.
 pub(crate) fn forks() -> u32 {
     FORKS.load(Ordering::Relaxed)
 }
@@ -123,8 +126,8 @@ pub(crate) fn count_forks() {
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) mod timer {
-    //! A one-shot timer that one thread sets and another sleeps on. Setting it wakes nobody, which makes it cheaper for the
-    //! thread that sets it than a condition variable.
+    //! A one-shot timer that one thread sets and another sleeps on. Setting it wakes nobody, which makes it cheaper for
+    //! the thread that sets it than a condition variable.
 
     use std::fs::File;
     use std::io::{self, Read};
@@ -155,8 +158,8 @@ pub(crate) mod timer {
                     tv_nsec: (nanos % 1_000_000_000) as libc::c_long,
                 },
             };
-            // SAFETY: `spec` is a valid itimerspec for the call and a null for the old value is allowed. It can't fail with
-            // a descriptor of our own and values in range.
+            // SAFETY: `spec` is a valid itimerspec for the call and a null for the old value is allowed. It can't fail
+            // with a descriptor of our own and values in range.
             unsafe { libc::timerfd_settime(self.0.as_raw_fd(), 0, &raw const spec, std::ptr::null_mut()) };
         }
 

@@ -1,12 +1,12 @@
 //! Who leads and who runs calls: the state that the threads of one server pass round, without any thread in it.
 //!
-//! The **leader** is the one thread that waits for input, reads it and feeds the engine. The **runner** is the one thread that
-//! may take calls from the queue. They are the same thread as long as host code returns quickly, which is what makes a call
-//! free of hand-offs. They part when the runner still waits to enter host code (Python's lock is held elsewhere): a watcher
-//! then takes the lead alone, so that a waiting line of threads can't form at that lock.
+//! The **leader** is the one thread that waits for input, reads it and feeds the engine. The **runner** is the one
+//! thread that may take calls from the queue. They are the same thread as long as host code returns quickly, which is
+//! what makes a call free of hand-offs. They part when the runner still waits to enter host code (Python's lock is held
+//! elsewhere): a watcher then takes the lead alone, so that a waiting line of threads can't form at that lock.
 //!
-//! The start of everything that may block is noted, in microseconds. This file decides what is stuck and who holds which turn;
-//! who looks how often is decided in `watch.rs`, and what a turn is good for in `pool.rs`.
+//! The start of everything that may block is noted, in microseconds. This file decides what is stuck and who holds
+//! which turn; who looks how often is decided in `watch.rs`, and what a turn is good for in `pool.rs`.
 
 /// Proof of a turn. It is void as soon as the turn has passed to someone else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

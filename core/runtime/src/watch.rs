@@ -1,10 +1,11 @@
 //! Which threads there are: one leads, one watches, the others are inside host code or idle.
 //!
-//! The watcher sleeps as long as the leader only waits for input. The first thing that may block sets the watcher's timer, which
-//! costs one short system call and wakes nobody; as long as the watcher has not gone back to sleep nothing more is paid, so a
-//! stream of quick calls pays nothing each. A call that begins in silence is found stuck when the takeover time is over; one in a
-//! stream of others within twice that time, since looking costs more than a quick call does. A thread comes into being only when
-//! the one before it is about to do something that may block, and goes when it was not needed for some time.
+//! The watcher sleeps as long as the leader only waits for input. The first thing that may block sets the watcher's
+//! timer, which costs one short system call and wakes nobody; as long as the watcher has not gone back to sleep nothing
+//! more is paid, so a stream of quick calls pays nothing each. A call that begins in silence is found stuck when the
+//! takeover time is over; one in a stream of others within twice that time, since looking costs more than a quick call
+//! does. A thread comes into being only when the one before it is about to do something that may block, and goes when
+//! it was not needed for some time.
 
 use crate::endpoint::Guard;
 use crate::options::Error;
@@ -18,8 +19,8 @@ use std::time::Duration;
 /// How long a thread that came back from a blocked call stays for the next one. 10 s: longer than bursts are apart.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Calls and writes between two looks that make a stream. 8: a watcher that goes on looking then costs less than setting its timer
-/// for each of them.
+/// Calls and writes between two looks that make a stream. 8: a watcher that goes on looking then costs less than
+/// setting its timer for each of them.
 const STREAM: u64 = 8;
 
 /// How long to wait when the state is held. 100 us: about what the engine takes for one read.
@@ -195,8 +196,8 @@ impl Pool {
         }
     }
 
-    /// The state, when nobody has it: a lock that is held means work and no stuck call, and waiting for it would cost its holder
-    /// a system call.
+    /// The state, when nobody has it: a lock that is held means work and no stuck call, and waiting for it would cost
+    /// its holder a system call.
     fn next_look(&self) -> Guard<'_> {
         loop {
             if let Some(state) = self.endpoint.try_lock() {

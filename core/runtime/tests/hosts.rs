@@ -1,4 +1,5 @@
-//! What a door of another language relies on: a lock of its own round host code, answers from its own threads, events in order.
+//! What a door of another language relies on: a lock of its own round host code, answers from its own threads, events
+//! in order.
 
 mod common;
 

@@ -169,22 +169,39 @@ impl Walk<'_> {
     fn skip_string(&self, at: usize) -> (usize, bool) {
         let mut at = at + 1;
         let mut escaped = false;
-        // Most strings are short, and a plain loop is faster on them than a call; long ones are jumped through.
-        let mut short = at + 32;
         loop {
+            at = self.find_mark(at);
             match self.bytes.get(at) {
-                None => return (self.bytes.len(), escaped),
-                Some(b'"') => return (at + 1, escaped),
                 Some(b'\\') => {
                     escaped = true;
                     at += 2;
                 }
-                Some(_) if at < short => at += 1,
-                Some(_) => {
-                    at += memchr2(b'"', b'\\', &self.bytes[at..]).unwrap_or(self.bytes.len());
-                    short = at;
-                }
+                Some(_) => return (at + 1, escaped),
+                None => return (self.bytes.len(), escaped),
             }
+        }
+    }
+
+    /// The first quote or backslash at or after `at`. Most strings are short, so eight bytes at a time come first; what is
+    /// longer is left to memchr.
+    fn find_mark(&self, mut at: usize) -> usize {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        const HIGHS: u64 = 0x8080_8080_8080_8080;
+        for _ in 0..8 {
+            let Some(chunk) = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else { break };
+            let word = u64::from_le_bytes(*chunk);
+            let quotes = word ^ (ONES * b'"' as u64);
+            let slashes = word ^ (ONES * b'\\' as u64);
+            // The lowest high bit that is set marks the first zero byte of either word.
+            let marks = (quotes.wrapping_sub(ONES) & !quotes | slashes.wrapping_sub(ONES) & !slashes) & HIGHS;
+            if marks != 0 {
+                return at + (marks.trailing_zeros() / 8) as usize;
+            }
+            at += 8;
+        }
+        match self.bytes.get(at..) {
+            Some(rest) => at + memchr2(b'"', b'\\', rest).unwrap_or(rest.len()),
+            None => self.bytes.len(),
         }
     }
 
