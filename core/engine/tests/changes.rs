@@ -79,6 +79,21 @@ fn shutdown_ends_subscriptions_with_their_result() {
 }
 
 #[test]
+fn a_subscription_that_host_code_serves_ends_with_the_input() {
+    let mut config = common::config();
+    config.delegate = vec!["subscriptions/listen".into()];
+    let mut pair = common::pair_with(config);
+    pair.modern("7", "subscriptions/listen", r#""notifications":{}"#);
+    let key = pair.take_call().key;
+    pair.server.end_of_input(pair.stream, pair.now).expect("open");
+    pair.drain();
+    assert!(matches!(pair.take_event(), Event::Cancelled { key: over, .. } if over == key));
+    assert_eq!(json(&pair.take())["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7);
+    assert_eq!(json(&pair.take())["method"], "notifications/cancelled");
+    assert!(matches!(pair.take_event(), Event::Drained { .. }), "at once");
+}
+
+#[test]
 fn wrong_filters_are_refused() {
     let mut pair = pair();
     for filter in

@@ -1,6 +1,7 @@
 //! One line of bytes, read as a JSON-RPC message.
 
-use super::scan::{self, PickError};
+use super::check::check;
+use super::scan::{self, PickError, Picked, Walk};
 use crate::error::{PeerError, code};
 use std::borrow::Cow;
 
@@ -30,10 +31,32 @@ pub struct Message<'a> {
     pub result: Option<&'a str>,
     /// A response's error object as written.
     pub error: Option<&'a str>,
+    pub(crate) fields: Fields<'a>,
+}
+
+/// What most methods ask of the parameters, found on the same walk: the values of [`PARAMS`], and of [`META`] in `_meta`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fields<'a> {
+    pub(crate) params: Picked<'a, 5>,
+    pub(crate) meta: Picked<'a, 5>,
+}
+
+pub(crate) const PARAMS: [&str; 5] = ["_meta", "name", "arguments", "uri", "cursor"];
+pub(crate) const META: [&str; 5] = [
+    "progressToken",
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientInfo",
+    "io.modelcontextprotocol/clientCapabilities",
+    "io.modelcontextprotocol/logLevel",
+];
+
+impl Fields<'_> {
+    const NONE: Self = Self { params: Ok([None; 5]), meta: Ok([None; 5]) };
 }
 
 /// What one line holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "messages are the common case; boxing them costs more than moving them")]
 pub enum Incoming<'a> {
     /// A single message, or the fault it has.
     Single(Parsed<'a>),
@@ -66,7 +89,7 @@ impl<'a> Incoming<'a> {
             Ok(text) => text,
             Err(_) => return Self::parse_error("message is not UTF-8"),
         };
-        let text = match scan::check(text) {
+        let text = match check(text) {
             Ok(text) => text,
             Err(error) => return Self::parse_error(&format!("message is not JSON: {error}")),
         };
@@ -94,16 +117,36 @@ impl<'a> Message<'a> {
         let invalid = |reason: &str, id| {
             Err(Fault { error: PeerError::invalid_request(format!("Invalid Request: {reason}")), id })
         };
-        let ([version, id, method, params, result, error], depth) =
-            match scan::pick_deep(text, ["jsonrpc", "id", "method", "params", "result", "error"]) {
-                Ok(found) => found,
-                Err(PickError::NotObject) => return invalid("not an object", None),
-                Err(PickError::Duplicate(key)) => {
-                    // Another key is there twice: the id is still good to answer under.
-                    let id = scan::pick(text, ["id"]).ok().and_then(|[id]| id).filter(|id| is_id(id));
-                    return invalid(&format!("duplicate key {key:?}"), id);
+        if !scan::is_object(text) {
+            return invalid("not an object", None);
+        }
+        let mut fields = Fields::NONE;
+        let mut walk = Walk::new(text);
+        let is_open = |at: usize| text.as_bytes().get(at) == Some(&b'{');
+        let (_, top) = walk.object(text, 0, &TOP, |walk, slot, start| {
+            if TOP[slot] != "params" || !is_open(start) {
+                return walk.skip_value(start);
+            }
+            let (end, params) = walk.object(text, start, &PARAMS, |walk, slot, start| {
+                if PARAMS[slot] != "_meta" || !is_open(start) {
+                    return walk.skip_value(start);
                 }
-            };
+                let (end, meta) = walk.object(text, start, &META, |walk, _, start| walk.skip_value(start));
+                fields.meta = meta;
+                end
+            });
+            fields.params = params;
+            end
+        });
+        let [version, id, method, params, result, error] = match top {
+            Ok(found) => found,
+            Err(PickError::NotObject) => return invalid("not an object", None),
+            Err(PickError::Duplicate(key)) => {
+                // Another key is there twice: the id is still good to answer under.
+                let id = scan::pick(text, ["id"]).ok().and_then(|[id]| id).filter(|id| is_id(id));
+                return invalid(&format!("duplicate key {key:?}"), id);
+            }
+        };
         let known_id = id.filter(|id| is_id(id));
         if version.and_then(scan::plain_string).as_deref() != Some("2.0") {
             return invalid("\"jsonrpc\" must be \"2.0\"", known_id);
@@ -111,18 +154,30 @@ impl<'a> Message<'a> {
         if id.is_some() && known_id.is_none() {
             return invalid("\"id\" must be a string or an integer", None);
         }
-        if depth > max_depth {
+        if walk.deepest > max_depth {
             return Err(Fault { error: too_deep(max_depth), id: known_id });
         }
         let Some(method) = method else {
             return match (known_id, result, error) {
-                (Some(id), Some(_), None) | (Some(id), None, Some(_)) => {
-                    Ok(Self { kind: Kind::Response, id, method: Cow::Borrowed(""), params: None, result, error })
-                }
+                (Some(id), Some(_), None) | (Some(id), None, Some(_)) => Ok(Self {
+                    kind: Kind::Response,
+                    id,
+                    method: Cow::Borrowed(""),
+                    params: None,
+                    result,
+                    error,
+                    fields,
+                }),
                 // An error may come without an id: it answers a message whose id its sender could not read.
-                (None, None, Some(_)) => {
-                    Ok(Self { kind: Kind::Response, id: "", method: Cow::Borrowed(""), params: None, result, error })
-                }
+                (None, None, Some(_)) => Ok(Self {
+                    kind: Kind::Response,
+                    id: "",
+                    method: Cow::Borrowed(""),
+                    params: None,
+                    result,
+                    error,
+                    fields,
+                }),
                 (id, ..) => invalid("neither a method nor a result or an error", id),
             };
         };
@@ -131,9 +186,15 @@ impl<'a> Message<'a> {
         };
         let kind = if known_id.is_some() { Kind::Request } else { Kind::Notification };
         let params = params.filter(|params| *params != "null");
-        Ok(Self { kind, id: known_id.unwrap_or(""), method, params, result: None, error: None })
+        if params.is_some_and(|params| !scan::is_object(params)) {
+            fields.params = Err(PickError::NotObject);
+        }
+        Ok(Self { kind, id: known_id.unwrap_or(""), method, params, result: None, error: None, fields })
     }
 }
+
+/// What an envelope has.
+const TOP: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 /// True for an id that MCP allows: a string, or an integer of any size (`basic/index`, "Requests").
 fn is_id(value: &str) -> bool {

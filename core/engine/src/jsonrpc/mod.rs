@@ -1,12 +1,14 @@
 //! JSON-RPC 2.0: from one line of bytes to an envelope, and back to text.
 //!
 //! Decides what a message *is* (request, notification, response, batch, or a fault and its code). What a method means,
-//! and in which revision, is decided in [`crate::wire`] and [`crate::server`]. The text is checked once, by serde_json;
+//! and in which revision, is decided in [`crate::wire`] and [`crate::server`]. The text is checked once, by [`check`];
 //! everything after that walks trusted text and cuts slices out of it, so that ids, parameters and results travel byte
 //! for byte.
 
+pub(crate) mod check;
 mod message;
 pub(crate) mod scan;
 pub(crate) mod write;
 
+pub(crate) use message::Fields;
 pub use message::{Fault, Incoming, Kind, Message, Parsed, canonical_id};

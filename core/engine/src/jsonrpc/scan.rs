@@ -1,41 +1,33 @@
 //! Walking over JSON text that is known to be valid.
 //!
-//! Everything here trusts its input: the text came through [`check`] or is a part of such a text. On other text the
+//! Everything here trusts its input: the text came through [`super::check::check`] or is a part of such a text. On other text the
 //! functions still end and never panic, but what they return means nothing.
 
 use memchr::memchr2;
-use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Checks that `text` is exactly one JSON text, and returns it without the blanks around it.
-///
-/// Linear, and iterative over nesting. Unpaired surrogate escapes are accepted: they are JSON by the grammar, and pass through.
-pub(crate) fn check(text: &str) -> Result<&str, serde_json::Error> {
-    serde_json::from_str::<&RawValue>(text).map(RawValue::get)
-}
-
 /// True when no array or object in `text` is nested deeper than `max`.
 pub(crate) fn within_depth(text: &str, max: usize) -> bool {
-    let mut walk = Walk { bytes: text.as_bytes(), deepest: 0 };
+    let mut walk = Walk::new(text);
     walk.skip_value(0);
     walk.deepest <= max
 }
 
 /// The members of an object, in their order: key as written (with its quotes), value as written.
 pub(crate) fn members(object: &str) -> impl Iterator<Item = (&str, &str)> {
-    let mut walk = Walk { bytes: object.as_bytes(), deepest: 0 };
+    let mut walk = Walk::new(object);
     let mut at = usize::from(object.starts_with('{'));
     std::iter::from_fn(move || {
-        let member = walk.member(at)?;
-        at = member.value.end;
-        Some((object.get(member.key)?, object.get(member.value)?))
+        let key = walk.key(at)?;
+        at = walk.skip_value(key.value);
+        Some((object.get(key.range)?, object.get(key.value..at)?))
     })
 }
 
 /// The elements of an array, in their order, as written.
 pub(crate) fn elements(array: &str) -> impl Iterator<Item = &str> {
-    let mut walk = Walk { bytes: array.as_bytes(), deepest: 0 };
+    let mut walk = Walk::new(array);
     let mut at = usize::from(array.starts_with('['));
     std::iter::from_fn(move || {
         let start = walk.skip_blanks_and(at, b',');
@@ -56,50 +48,17 @@ pub(crate) enum PickError {
     Duplicate(&'static str),
 }
 
+/// The wanted values of an object, or why it is refused.
+pub(crate) type Picked<'a, const N: usize> = Result<[Option<&'a str>; N], PickError>;
+
 /// The values of the wanted keys of an object, each as written; a wanted key that is there twice is refused.
 ///
 /// Keys that are not wanted may repeat: they are passed on, not read.
-pub(crate) fn pick<'a, const N: usize>(
-    object: &'a str,
-    wanted: [&'static str; N],
-) -> Result<[Option<&'a str>; N], PickError> {
-    pick_deep(object, wanted).map(|(found, _)| found)
-}
-
-/// [`pick`], and how deeply the object is nested, which the walk sees on its way.
-pub(crate) fn pick_deep<'a, const N: usize>(
-    object: &'a str,
-    wanted: [&'static str; N],
-) -> Result<([Option<&'a str>; N], usize), PickError> {
-    if !object.starts_with('{') {
+pub(crate) fn pick<'a, const N: usize>(object: &'a str, wanted: [&'static str; N]) -> Picked<'a, N> {
+    if !is_object(object) {
         return Err(PickError::NotObject);
     }
-    let mut walk = Walk { bytes: object.as_bytes(), deepest: 0 };
-    let mut found = [None; N];
-    let mut at = 1;
-    while let Some(member) = walk.member(at) {
-        at = member.value.end;
-        let Some(key) = object.get(member.key) else { continue };
-        let decoded;
-        let key = if member.escaped {
-            match plain_string(key) {
-                Some(plain) => {
-                    decoded = plain;
-                    &*decoded
-                }
-                None => continue, // A key that is no Unicode text is none of ours.
-            }
-        } else {
-            key.get(1..key.len() - 1).unwrap_or_default()
-        };
-        if let Some(slot) = wanted.iter().position(|name| *name == key) {
-            if found[slot].is_some() {
-                return Err(PickError::Duplicate(wanted[slot]));
-            }
-            found[slot] = object.get(member.value);
-        }
-    }
-    Ok((found, walk.deepest + 1))
+    Walk::new(object).object(object, 0, &wanted, |walk, _, start| walk.skip_value(start)).1
 }
 
 /// The text of a JSON string, or None for another kind of value or a string with an unpaired surrogate.
@@ -128,30 +87,78 @@ pub(crate) fn is_array(value: &str) -> bool {
 }
 
 /// A walk over trusted text, which notes how deep it has been.
-struct Walk<'a> {
+pub(crate) struct Walk<'a> {
     bytes: &'a [u8],
-    deepest: usize,
+    /// How many objects are open round the value that is walked over.
+    level: usize,
+    pub(crate) deepest: usize,
 }
 
-/// Where a member lies.
-struct Member {
-    key: Range<usize>,
-    /// Whether the key is written with a backslash in it.
+/// Where a member's key lies, and where its value begins.
+struct Key {
+    range: Range<usize>,
+    /// Whether it is written with a backslash in it.
     escaped: bool,
-    value: Range<usize>,
+    value: usize,
 }
 
-impl Walk<'_> {
-    /// The member that begins at or after `at`.
-    fn member(&mut self, at: usize) -> Option<Member> {
+/// Which of the wanted keys a key is; `written` has its quotes.
+fn slot_of(written: &str, escaped: bool, wanted: &[&'static str]) -> Option<usize> {
+    if escaped {
+        // A key that is no Unicode text is none of ours.
+        let plain = plain_string(written)?;
+        return wanted.iter().position(|name| *name == plain);
+    }
+    let plain = written.get(1..written.len() - 1)?;
+    wanted.iter().position(|name| *name == plain)
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { bytes: text.as_bytes(), level: 0, deepest: 0 }
+    }
+
+    /// Walks over the object of `text` that begins at `start`: its end, and the values of the wanted keys. `value` is told
+    /// which wanted key's value begins where and gives the value's end, so that it can look inside on the way.
+    pub(crate) fn object<const N: usize>(
+        &mut self,
+        text: &'a str,
+        start: usize,
+        wanted: &[&'static str; N],
+        mut value: impl FnMut(&mut Self, usize, usize) -> usize,
+    ) -> (usize, Picked<'a, N>) {
+        self.level += 1;
+        self.deepest = self.deepest.max(self.level);
+        let mut found = Ok([None; N]);
+        let mut at = start + 1;
+        while let Some(key) = self.key(at) {
+            let slot = text.get(key.range.clone()).and_then(|written| slot_of(written, key.escaped, wanted));
+            let Some(slot) = slot else {
+                at = self.skip_value(key.value);
+                continue;
+            };
+            at = value(self, slot, key.value);
+            if let Ok(values) = &mut found {
+                if values[slot].is_some() {
+                    found = Err(PickError::Duplicate(wanted[slot]));
+                } else {
+                    values[slot] = text.get(key.value..at);
+                }
+            }
+        }
+        self.level -= 1;
+        // The closing brace.
+        (self.skip_blanks_and(at, b',') + 1, found)
+    }
+
+    /// The key of the member that begins at or after `at`.
+    fn key(&self, at: usize) -> Option<Key> {
         let start = self.skip_blanks_and(at, b',');
         if self.bytes.get(start) != Some(&b'"') {
             return None;
         }
         let (end, escaped) = self.skip_string(start);
-        let value = self.skip_blanks_and(end, b':');
-        let value_end = self.skip_value(value);
-        Some(Member { key: start..end, escaped, value: value..value_end })
+        Some(Key { range: start..end, escaped, value: self.skip_blanks_and(end, b':') })
     }
 
     /// The first position at or after `at` that is neither blank nor `separator`.
@@ -206,7 +213,7 @@ impl Walk<'_> {
     }
 
     /// The position after the value that begins at `at`.
-    fn skip_value(&mut self, mut at: usize) -> usize {
+    pub(crate) fn skip_value(&mut self, mut at: usize) -> usize {
         let mut depth = 0usize;
         while let Some(b) = self.bytes.get(at) {
             match b {
@@ -219,7 +226,7 @@ impl Walk<'_> {
                 }
                 b'{' | b'[' => {
                     depth += 1;
-                    self.deepest = self.deepest.max(depth);
+                    self.deepest = self.deepest.max(self.level + depth);
                 }
                 b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r' if depth == 0 => return at,
                 b'}' | b']' => {

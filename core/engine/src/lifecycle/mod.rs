@@ -67,7 +67,11 @@ mod tests {
         r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
     fn ruled(method: &str, meta: Option<&str>, negotiated: Option<Revision>) -> Result<&'static str, i64> {
-        let meta = Meta::read(meta).expect("readable");
+        let params = meta.map(|meta| format!(r#","params":{{"_meta":{meta}}}"#)).unwrap_or_default();
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"{params}}}"#);
+        let message = crate::jsonrpc::Message::from_json(&text, 8).expect("a message");
+        let [meta, ..] = message.fields.params.expect("an object");
+        let meta = Meta::read(meta, &message.fields).expect("readable");
         match rule(method, &meta, negotiated, &Revision::ALL) {
             Ok(Ruling::Handshake) => Ok("handshake"),
             Ok(Ruling::Legacy(revision)) => Ok(revision.as_str()),

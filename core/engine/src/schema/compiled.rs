@@ -10,7 +10,7 @@ use super::explain;
 use super::instance::{Instance, TextJson};
 use super::limits::SchemaLimits;
 use super::survey::Survey;
-use super::violations::Violations;
+use super::violations::{Violations, shorten};
 
 /// Bytes of one compiled regular expression. Four mebibytes: room for `[\p{L}\p{N}]{1,200}`, which takes three.
 const PATTERN_BYTES: usize = 4 << 20;
@@ -99,10 +99,7 @@ fn refusal(document: &Document<'_>, error: &ValidationError<'_>) -> SchemaError 
         ValidationErrorKind::Referencing(detail) => SchemaError::UnresolvedReference(detail.to_string()),
         ValidationErrorKind::Format { format } if format == "regex" => SchemaError::Invalid {
             pointer: error.schema_path().as_str().to_owned(),
-            message: format!(
-                "{} is not a regular expression that can be used",
-                explain::shorten(&error.instance().to_string())
-            ),
+            message: format!("{} is not a regular expression that can be used", shorten(&error.instance().to_string())),
         },
         _ => SchemaError::Invalid {
             pointer: error.instance_path().as_str().to_owned(),

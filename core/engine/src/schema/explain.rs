@@ -11,10 +11,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use super::document::Document;
-use super::violations::{Violation, Violations};
-
-/// Bytes of a value that are quoted. Enough to recognize it.
-const QUOTED_BYTES: usize = 200;
+use super::violations::{Violation, Violations, floor_boundary, shorten};
 
 /// Bytes of one message.
 const MESSAGE_BYTES: usize = 1000;
@@ -148,8 +145,10 @@ fn list_alternatives(
     for (position, errors) in alternatives.iter().enumerate().take(ALTERNATIVES) {
         let Some(error) = errors.first() else { continue };
         write!(line, "; {}) ", position + 1)?;
-        if error.instance_path() != outer.instance_path() {
-            write!(line, "at {}: ", error.instance_path().as_str())?;
+        let path = error.instance_path().as_str();
+        match path.strip_prefix(outer.instance_path().as_str()) {
+            Some("") => {}
+            inner => write!(line, "inside it, at {}: ", shorten(inner.unwrap_or(path)))?,
         }
         describe(line, document, error, false)?;
     }
@@ -163,19 +162,6 @@ fn list(line: &mut Line, values: impl Iterator<Item = impl fmt::Display>, count:
         write!(line, "{separator}{}", shorten(&text))?;
     }
     if count > LISTED { write!(line, " and {} more", count - LISTED) } else { Ok(()) }
-}
-
-/// The beginning of a text, cut between characters.
-pub(super) fn shorten(text: &str) -> Cow<'_, str> {
-    if text.len() <= QUOTED_BYTES {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(format!("{}...", &text[..floor_boundary(text, QUOTED_BYTES)]))
-}
-
-/// The last place at or before `at` where `text` can be cut.
-fn floor_boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// One line of bounded length: what does not fit is left out, line breaks and other control characters become blanks.

@@ -182,6 +182,14 @@ fn optional_and_null_are_different() {
         said(optional, r#"{"x":5}"#),
         r#"at /x: 5 fits none of the alternatives; 1) 5 is not of type "string"; 2) 5 is not of type "null""#
     );
+    let nested = r#"{"properties":{"u":{"oneOf":[{"required":["a"]},{"properties":{"b":{"type":"integer"}}}]}}}"#;
+    assert_eq!(
+        said(nested, r#"{"u":{"b":"x"}}"#),
+        concat!(
+            r#"at /u: {"b":"x"} fits none of the alternatives; 1) "a" is a required property; "#,
+            r#"2) inside it, at /b: "x" is not of type "integer""#
+        )
+    );
     let never_null = r#"{"type":"object","properties":{"x":{"type":"string"}}}"#;
     assert_fits(never_null, &["{}"]);
     assert_misfits(never_null, &[r#"{"x":null}"#]);
@@ -299,7 +307,8 @@ fn messages_are_single_short_lines() {
         "e":{"oneOf":[{"type":"string"},{"maxLength":1000000}]},"f":{"const":1},"g":false,"h":{"uniqueItems":true}},
         "patternProperties":{"^x":false},"additionalProperties":false,"propertyNames":{"maxLength":100},
         "dependentRequired":{"a":["zz"]}}"#;
-    let mut value = json!({"h": [long, long], &long: long, "other\nkey": 1});
+    let long_name = format!("x\n{long}");
+    let mut value = json!({"h": [long, long], long_name: long, "other\nkey": 1});
     for key in ["a", "b", "c", "d", "e", "f", "g"] {
         value[key] = json!([long.as_str(), "\n"]);
     }
@@ -309,6 +318,8 @@ fn messages_are_single_short_lines() {
     let schema = Schema::compile(schema, &limits).expect("valid");
     let violations = schema.validate(&value.to_string()).expect_err("nearly all is wrong");
     assert!(violations.entries().len() >= 11, "{violations}");
+    assert_eq!(violations.to_string().lines().count(), violations.entries().len());
+    assert!(violations.to_string().lines().all(|line| line.len() < 1400), "{violations}");
     for violation in violations.entries() {
         assert!(violation.message.len() < 1100, "{}", violation.message.len());
         assert!(!violation.message.contains(char::is_control), "{}", violation.message);
@@ -367,7 +378,13 @@ fn explaining_alternatives_within_alternatives_ends() {
     let schema = compile(&format!(r#"{{"anyOf":[{},{{"type":"string"}}]}}"#, kinds.join(",")));
     let value = format!("{}1{}", r#"{"child":"#.repeat(60), "}".repeat(60));
     let violations = schema.validate(&value).expect_err("1 is none of them");
-    assert!(!violations.entries().is_empty());
+    let place = "/child".repeat(60);
+    let innermost = violations.entries().iter().find(|violation| violation.instance_path == place);
+    assert!(
+        innermost.is_some_and(|violation| violation.message.contains(r#"1 is not of type "object""#)),
+        "{violations}"
+    );
+    assert!(violations.has_more());
     let fitting = value.replace('1', r#""x""#);
     assert_eq!(schema.validate(&fitting), Ok(()));
 }

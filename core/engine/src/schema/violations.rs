@@ -1,12 +1,14 @@
 //! What is wrong with a value, in words.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
 /// One way in which a value does not fit its schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// JSON Pointer (RFC 6901) to the part of the value that is wrong; empty for the whole value.
+    /// JSON Pointer (RFC 6901) to the part of the value that is wrong; empty for the whole value. As long as the keys on
+    /// the way are; displayed it is cut.
     pub instance_path: String,
     /// What is wrong with it: one plain line, of at most about a kilobyte.
     pub message: String,
@@ -17,9 +19,27 @@ impl fmt::Display for Violation {
         if self.instance_path.is_empty() {
             f.write_str(&self.message)
         } else {
-            write!(f, "at {}: {}", self.instance_path, self.message)
+            // Keys may hold line breaks.
+            let place = shorten(&self.instance_path).replace(char::is_control, " ");
+            write!(f, "at {place}: {}", self.message)
         }
     }
+}
+
+/// Bytes of a value or a path that are shown. Enough to recognize it.
+const SHOWN_BYTES: usize = 200;
+
+/// The beginning of a text, cut between characters.
+pub(super) fn shorten(text: &str) -> Cow<'_, str> {
+    if text.len() <= SHOWN_BYTES {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("{}...", &text[..floor_boundary(text, SHOWN_BYTES)]))
+}
+
+/// The last place at or before `at` where `text` can be cut.
+pub(super) fn floor_boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// The ways in which a value does not fit its schema: at least one, the first few only, in the order of the value's text.

@@ -4,6 +4,7 @@ use super::event::{Millis, Reply, RequestKey, StreamId};
 use super::inflight::{After, InFlight};
 use super::{DiagnosticKind, Event, OutputValidation, Server};
 use crate::error::{LocalError, PeerError};
+use crate::jsonrpc::check::{Malformed, check};
 use crate::jsonrpc::{scan, write};
 use crate::model::LogLevel;
 use crate::wire::Revision;
@@ -121,7 +122,7 @@ impl Server {
     /// [`LocalError::NotJson`] when `error.data` is not JSON. The call stays open.
     pub fn fail(&mut self, key: RequestKey, error: &PeerError, _now: Millis) -> Result<bool, LocalError> {
         if let Some(data) = &error.data {
-            scan::check(data).map_err(|fault| not_json("error data", &fault))?;
+            check(data).map_err(|fault| not_json("error data", &fault))?;
         }
         let Some(record) = self.settle(key) else { return Ok(false) };
         let error = PeerError { code: record.revision.error_code(error.code), ..error.clone() };
@@ -191,7 +192,7 @@ impl Server {
         logger: Option<&str>,
         data: &str,
     ) -> Result<bool, LocalError> {
-        let data = scan::check(data).map_err(|fault| not_json("log data", &fault))?;
+        let data = check(data).map_err(|fault| not_json("log data", &fault))?;
         let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
         let (stream, revision, own) = (record.stream, record.revision, record.log_level);
         let wanted = if revision.is_modern() { own } else { self.connection_level(stream) };
@@ -209,7 +210,7 @@ impl Server {
         logger: Option<&str>,
         data: &str,
     ) -> Result<bool, LocalError> {
-        let data = scan::check(data).map_err(|fault| not_json("log data", &fault))?;
+        let data = check(data).map_err(|fault| not_json("log data", &fault))?;
         let wanted = self.connection_level(stream);
         Ok(self.send_log(stream, wanted, level, logger, data))
     }
@@ -374,7 +375,7 @@ fn check_reply(method: Option<Method>, name: &str, reply: &Reply<'_>) -> Result<
         Reply::Tool { content, structured, meta, .. } => {
             array("content", content)?;
             if let Some(value) = structured {
-                scan::check(value).map_err(|fault| not_json("structured", &fault))?;
+                check(value).map_err(|fault| not_json("structured", &fault))?;
             }
             if let Some(meta) = meta {
                 object("meta", meta)?;
@@ -403,17 +404,17 @@ fn check_reply(method: Option<Method>, name: &str, reply: &Reply<'_>) -> Result<
     if fits { Ok(()) } else { Err(LocalError::WrongReply { method: name.to_owned() }) }
 }
 
-fn not_json(what: &'static str, fault: &serde_json::Error) -> LocalError {
+fn not_json(what: &'static str, fault: &Malformed) -> LocalError {
     LocalError::NotJson { what, reason: fault.to_string() }
 }
 
 fn array<'a>(what: &'static str, text: &'a str) -> Result<&'a str, LocalError> {
-    let text = scan::check(text).map_err(|fault| not_json(what, &fault))?;
+    let text = check(text).map_err(|fault| not_json(what, &fault))?;
     if scan::is_array(text) { Ok(text) } else { Err(LocalError::NotJson { what, reason: "must be an array".into() }) }
 }
 
 pub(super) fn object<'a>(what: &'static str, text: &'a str) -> Result<&'a str, LocalError> {
-    let text = scan::check(text).map_err(|fault| not_json(what, &fault))?;
+    let text = check(text).map_err(|fault| not_json(what, &fault))?;
     if scan::is_object(text) { Ok(text) } else { Err(LocalError::NotJson { what, reason: "must be an object".into() }) }
 }
 

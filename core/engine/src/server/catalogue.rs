@@ -5,6 +5,7 @@
 
 use super::event::Millis;
 use crate::error::{LocalError, PeerError};
+use crate::jsonrpc::check::check;
 use crate::jsonrpc::{scan, write};
 use crate::model::uri_template::UriTemplate;
 use crate::schema::{self, Schema, SchemaLimits};
@@ -294,7 +295,7 @@ struct Definition<'a> {
 impl<'a> Definition<'a> {
     fn read(text: &'a str, key: &'static str) -> Result<Self, LocalError> {
         let refuse = |reason: String| LocalError::Definition { name: String::new(), reason };
-        let text = scan::check(text).map_err(|error| refuse(error.to_string()))?;
+        let text = check(text).map_err(|error| refuse(error.to_string()))?;
         let [value] = scan::pick(text, [key]).map_err(|error| refuse(format!("{error:?}")))?;
         match value.and_then(scan::plain_string) {
             Some(name) if !name.is_empty() => Ok(Self { text, key: name.into_owned() }),

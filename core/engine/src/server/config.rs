@@ -1,6 +1,7 @@
 //! What a server is told about itself before it starts.
 
 use crate::error::LocalError;
+use crate::jsonrpc::check::check;
 use crate::jsonrpc::{scan, write};
 use crate::limits::Limits;
 use crate::wire::Revision;
@@ -83,7 +84,7 @@ impl CapabilityConfig {
     /// [`LocalError::Config`] when `json` is no JSON object of objects.
     pub fn from_json(json: &str) -> Result<Self, LocalError> {
         let bad = |reason: &str| LocalError::Config(format!("capabilities: {reason}"));
-        let json = scan::check(json).map_err(|error| bad(&error.to_string()))?;
+        let json = check(json).map_err(|error| bad(&error.to_string()))?;
         if !scan::is_object(json) {
             return Err(bad("must be an object"));
         }
@@ -217,7 +218,7 @@ impl ServerConfig {
     /// Checks what the types can't say and brings the revisions into order.
     pub(crate) fn checked(mut self) -> Result<Self, LocalError> {
         let bad = |reason: &str| Err(LocalError::Config(reason.to_owned()));
-        let Ok(info) = scan::check(&self.info) else { return bad("info must be JSON") };
+        let Ok(info) = check(&self.info) else { return bad("info must be JSON") };
         match scan::pick(info, ["name", "version"]) {
             Ok([Some(name), Some(version)]) if name.starts_with('"') && version.starts_with('"') => {}
             _ => return bad("info must be an object with the strings \"name\" and \"version\""),

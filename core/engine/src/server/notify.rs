@@ -1,10 +1,12 @@
 //! Telling peers of changes: legacy connections by plain notifications, modern peers through their subscriptions.
 
 use super::event::{Event, Millis, StreamId};
-use super::{ListKind, Server, answer};
+use super::inflight::InFlight;
+use super::{CancelReason, ListKind, Server, answer};
 use crate::error::LocalError;
 use crate::jsonrpc::write;
 use crate::wire::meta::SUBSCRIPTION_ID;
+use crate::wire::method::Method;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -98,19 +100,34 @@ impl Server {
     /// before the stream is closed), then the notification that closes it (`basic/patterns/cancellation`: MUST).
     pub(super) fn end_subscriptions(&mut self, stream: StreamId) {
         let Some(state) = self.streams.get_mut(&stream) else { return };
-        let open = std::mem::take(&mut state.subscriptions);
-        for subscription in open {
-            let meta = format!(r#"{{"{SUBSCRIPTION_ID}":{}}}"#, subscription.id);
+        let mut over: Vec<_> = Vec::new();
+        for subscription in std::mem::take(&mut state.subscriptions) {
+            over.push((subscription.id, subscription.revision));
+            self.unwatched(stream, subscription.watched);
+        }
+        // Those that host code serves would never end by themselves.
+        let keys: Vec<_> =
+            self.streams.get(&stream).map(|state| state.in_flight.values().copied().collect()).unwrap_or_default();
+        for key in keys {
+            let listens = |record: &mut InFlight| record.method.known() == Some(Method::Listen);
+            if self.requests.get_mut(key).is_some_and(listens)
+                && let Some(record) = self.settle(key)
+            {
+                over.push((record.id, record.revision));
+                self.event(Event::Cancelled { key, reason: CancelReason::Drained });
+            }
+        }
+        for (id, revision) in over {
+            let meta = format!(r#"{{"{SUBSCRIPTION_ID}":{id}}}"#);
             let stamp = Arc::clone(&self.stamp);
             self.send_answer(stream, None, |out| {
-                write::open_result(out, &subscription.id);
+                write::open_result(out, &id);
                 out.push_str(r#"{"resultType":"complete""#);
-                stamp.close(out, Some(&meta), subscription.revision);
+                stamp.close(out, Some(&meta), revision);
                 out.push_str("}}");
             });
-            let params = format!(r#"{{"_meta":{meta},"requestId":{}}}"#, subscription.id);
+            let params = format!(r#"{{"_meta":{meta},"requestId":{id}}}"#);
             self.send_notification(stream, "notifications/cancelled", Some(&params));
-            self.unwatched(stream, subscription.watched);
         }
     }
 

@@ -43,12 +43,9 @@ struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    fn read(text: Option<&'a str>) -> Result<Self, Refusal> {
-        let [meta, name, arguments, uri, cursor] = match text {
-            None => return Ok(Self::default()),
-            Some(object) => pick_named(object, ["_meta", "name", "arguments", "uri", "cursor"])?,
-        };
-        Ok(Self { text, meta, name, arguments, uri, cursor })
+    fn read(message: &Message<'a>) -> Result<Self, Refusal> {
+        let [meta, name, arguments, uri, cursor] = message.fields.params.map_err(refuse_pick)?;
+        Ok(Self { text: message.params, meta, name, arguments, uri, cursor })
     }
 
     fn pick<const N: usize>(&self, keys: [&'static str; N]) -> Result<[Option<&'a str>; N], Refusal> {
@@ -97,8 +94,8 @@ impl Server {
         {
             return Err(PeerError::invalid_request("Invalid Request: this id belongs to a request still in flight"));
         }
-        let params = Params::read(message.params)?;
-        let meta = Meta::read(params.meta)?;
+        let params = Params::read(message)?;
+        let meta = Meta::read(params.meta, &message.fields)?;
         let method = Method::parse(&message.method);
         let ruling = lifecycle::rule(&message.method, &meta, state.negotiated(), &self.config.revisions)
             .map_err(|error| self.name_versions(method, &params, error))?;
@@ -685,10 +682,14 @@ impl Server {
 }
 
 fn pick_named<'a, const N: usize>(object: &'a str, keys: [&'static str; N]) -> Result<[Option<&'a str>; N], Refusal> {
-    scan::pick(object, keys).map_err(|error| match error {
+    scan::pick(object, keys).map_err(refuse_pick)
+}
+
+fn refuse_pick(error: PickError) -> Refusal {
+    match error {
         PickError::NotObject => PeerError::invalid_params("Invalid params: params must be an object"),
         PickError::Duplicate(key) => PeerError::invalid_params(format!("Invalid params: duplicate key {key:?}")),
-    })
+    }
 }
 
 fn text_of<'a>(value: Option<&'a str>, name: &str) -> Result<Cow<'a, str>, Refusal> {

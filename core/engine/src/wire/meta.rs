@@ -1,6 +1,7 @@
 //! The `_meta` object of a request: what the protocol reserves in it (2026-07-28 `basic/index`, "`_meta`").
 
 use crate::error::{PeerError, code, shorten};
+use crate::jsonrpc::Fields;
 use crate::jsonrpc::scan::{self, PickError};
 use crate::jsonrpc::write;
 use crate::model::LogLevel;
@@ -30,18 +31,14 @@ pub(crate) struct Declared<'a> {
 }
 
 impl<'a> Meta<'a> {
-    /// Reads `params._meta`; an absent or null one has no fields.
-    pub(crate) fn read(meta: Option<&'a str>) -> Result<Self, PeerError> {
+    /// Reads `params._meta`, whose text is `meta`; an absent or null one has no fields.
+    pub(crate) fn read(meta: Option<&'a str>, fields: &Fields<'a>) -> Result<Self, PeerError> {
         let Some(text) = meta.filter(|text| *text != "null") else { return Ok(Self::default()) };
-        let keys = [
-            "progressToken",
-            "io.modelcontextprotocol/protocolVersion",
-            "io.modelcontextprotocol/clientInfo",
-            "io.modelcontextprotocol/clientCapabilities",
-            "io.modelcontextprotocol/logLevel",
-        ];
-        let [progress_token, protocol_version, client_info, client_capabilities, log_level] = scan::pick(text, keys)
-            .map_err(|error| match error {
+        if !scan::is_object(text) {
+            return Err(PeerError::invalid_params("Invalid params: _meta must be an object"));
+        }
+        let [progress_token, protocol_version, client_info, client_capabilities, log_level] =
+            fields.meta.map_err(|error| match error {
                 PickError::NotObject => PeerError::invalid_params("Invalid params: _meta must be an object"),
                 PickError::Duplicate(key) => {
                     PeerError::invalid_params(format!("Invalid params: duplicate key {key:?} in _meta"))
