@@ -7,18 +7,30 @@ use ferromcp_engine::{LocalError, Millis, PeerError, Reply, RequestKey, Server};
 pub(crate) enum Answer {
     Tool(ToolParts),
     Contents(String),
-    Prompt { description: Option<String>, messages: String },
-    Completion { values: String, total: Option<u64>, has_more: Option<bool> },
+    Prompt {
+        description: Option<String>,
+        messages: String,
+    },
+    Completion {
+        values: String,
+        total: Option<u64>,
+        has_more: Option<bool>,
+    },
     /// A delegate's whole result object.
     Result(String),
-    Failed { code: i64, text: String, data: Option<String> },
+    Failed {
+        code: i64,
+        text: String,
+        data: Option<String>,
+    },
     /// There is no resource of this URI; empty: of the URI that was asked for.
     UnknownResource(String),
 }
 
 impl Answer {
-    /// Gives the answer to the engine. What the engine does not take becomes an error for the peer.
-    pub(crate) fn send(&self, server: &mut Server, key: RequestKey, now: Millis) {
+    /// Gives the answer to the engine; false when nobody waits for it. What the engine does not take becomes an error for
+    /// the peer.
+    pub(crate) fn send(&self, server: &mut Server, key: RequestKey, now: Millis) -> bool {
         let sent = match self {
             Self::Tool(parts) => server.respond(
                 key,
@@ -44,14 +56,12 @@ impl Answer {
             }
             Self::UnknownResource(uri) => server.fail_unknown_resource(key, uri, now),
         };
-        if let Err(error) = sent {
-            refused(server, key, &error, now);
-        }
+        sent.unwrap_or_else(|error| refused(server, key, &error, now))
     }
 }
 
 #[cold]
-fn refused(server: &mut Server, key: RequestKey, error: &LocalError, now: Millis) {
+fn refused(server: &mut Server, key: RequestKey, error: &LocalError, now: Millis) -> bool {
     // An error without data is always taken, so the peer gets an answer in every case.
-    let _ = server.fail(key, &PeerError::internal(format!("The result can't be sent: {error}")), now);
+    server.fail(key, &PeerError::internal(format!("The result can't be sent: {error}")), now).unwrap_or(false)
 }

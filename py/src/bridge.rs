@@ -1,23 +1,23 @@
 //! The way from the server's threads to the asyncio loop, and what happens there.
 //!
-//! Threads put items on a list and wake the loop once for all that gathers until it looks; the loop starts a task for each
-//! call, in a copy of the context that was current when the server started. Answers are collected for one turn of the loop and
-//! given to the engine under one taking of its lock. Everything that needs the loop's thread is in this file; which calls
-//! come here is decided in `host.rs`. Items may wait here before there is a loop at all.
+//! Threads put items on a list and wake the loop once for all that gathers until it looks; the loop starts a task for
+//! each call, in a copy of the context that was current when the server started. Answers are collected for one turn of
+//! the loop and given to the engine under one taking of its lock. Everything that needs the loop's thread is in this
+//! file; which calls come here is decided in `host.rs`. Items may wait here before there is a loop at all.
 
 use crate::answer::Answer;
 use crate::call::{Call, taken};
-use crate::convert::{raw::Text, write};
 use crate::core::{Core, Entry, command};
+use crate::delegate::{delegated, is_awaitable};
 use crate::error;
 use crate::handler::{Fault, failure};
 use crate::hooks;
 use ferromcp::Endpoint;
 use ferromcp_engine as engine;
 use ferromcp_engine::{OutgoingError, OutgoingKey, RequestKey};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyCFunction, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyCFunction, PyDict, PyTuple};
 use std::collections::HashMap;
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, RawFd};
@@ -39,7 +39,11 @@ pub(crate) enum Item {
     Cancel(RequestKey),
     /// The end of a request of ours.
     Response(OutgoingKey, Result<String, OutgoingError>),
-    Notification { stream: u32, method: String, params: Option<String> },
+    Notification {
+        stream: u32,
+        method: String,
+        params: Option<String>,
+    },
     Stream(u32, &'static str),
     /// The server is over.
     Ended,
@@ -47,7 +51,10 @@ pub(crate) enum Item {
 
 impl Item {
     fn needs_loop(&self) -> bool {
-        matches!(self, Self::Start(..) | Self::Delegate(..) | Self::Handed(..) | Self::Await(..) | Self::Notification { .. })
+        matches!(
+            self,
+            Self::Start(..) | Self::Delegate(..) | Self::Handed(..) | Self::Await(..) | Self::Notification { .. }
+        )
     }
 }
 
@@ -57,6 +64,8 @@ pub(crate) struct Bridge {
     woken: AtomicBool,
     pipe: (PipeReader, PipeWriter),
     side: Mutex<Option<Arc<LoopSide>>>,
+    /// Calls whose task runs. Only the loop's thread changes it.
+    running: Mutex<HashMap<RequestKey, Py<Call>>>,
     /// Futures of our own requests.
     waiting: Mutex<HashMap<OutgoingKey, Py<PyAny>>>,
     /// Answers of this turn of the loop.
@@ -89,6 +98,7 @@ impl Bridge {
             woken: AtomicBool::new(false),
             pipe: std::io::pipe()?,
             side: Mutex::default(),
+            running: Mutex::default(),
             waiting: Mutex::default(),
             answers: Mutex::default(),
         })
@@ -134,7 +144,8 @@ impl Bridge {
         let takes_context = py.version_info() >= (3, 11);
         let asyncio = py.import("asyncio")?;
         let own_factory = event_loop.call_method0("get_task_factory")?;
-        let task_class = if own_factory.is_none() && takes_context { Some(asyncio.getattr("Task")?.unbind()) } else { None };
+        let task_class =
+            if own_factory.is_none() && takes_context { Some(asyncio.getattr("Task")?.unbind()) } else { None };
         let side = LoopSide {
             event_loop: event_loop.clone().unbind(),
             create_task: event_loop.getattr("create_task")?.unbind(),
@@ -156,12 +167,13 @@ impl Bridge {
         Ok(self.side()?.finished.clone_ref(py))
     }
 
-    /// Waits, without Python's lock, for the end of the server or for something that needs a loop after all. `signals` becomes
-    /// readable when the process has received one.
-    pub(crate) fn wait(&self, py: Python<'_>, signals: RawFd) -> PyResult<&'static str> {
+    /// Waits, without Python's lock, for the end of the server or for something that needs a loop after all. `signals`
+    /// becomes readable when the process has received one.
+    pub(crate) fn wait(&self, py: Python<'_>, signals: Option<RawFd>) -> PyResult<&'static str> {
         loop {
             let descriptor = self.pipe.0.as_raw_fd();
-            let signalled = py.detach(|| readable(descriptor, signals))?;
+            // poll passes over a negative descriptor.
+            let signalled = py.detach(|| readable(descriptor, signals.unwrap_or(-1)))?;
             if signalled {
                 py.check_signals()?;
                 continue;
@@ -202,7 +214,7 @@ impl Bridge {
             Item::Start(request, endpoint, entry) => self.start(py, core, side, request, endpoint, &entry)?,
             Item::Delegate(request, endpoint) => {
                 let call = Py::new(py, Call::new(request, endpoint, Arc::clone(core), None))?;
-                if core.live.enter(py, &call) {
+                if !abandoned(&call) {
                     self.delegate(py, core, side, &call)?;
                 }
             }
@@ -211,7 +223,8 @@ impl Bridge {
                 self.spawn(py, side, context.bind(py), awaitable.into_bound(py), &call)?;
             }
             Item::Cancel(key) => {
-                if let Some(task) = core.live.task(py, key) {
+                let call = lock(&self.running).get(&key).map(|call| call.clone_ref(py));
+                if let Some(task) = call.and_then(|call| call.get().task(py)) {
                     task.bind(py).call_method0(pyo3::intern!(py, "cancel"))?;
                 }
             }
@@ -250,8 +263,7 @@ impl Bridge {
         let key = request.key;
         let handler = entry.handler.clone_ref(py);
         let call = Py::new(py, Call::new(request, endpoint, Arc::clone(core), Some(handler)))?;
-        // It may have been cancelled while it waited.
-        if !core.live.enter(py, &call) {
+        if abandoned(&call) {
             return Ok(());
         }
         let context = core.copied_context(py, &call)?;
@@ -261,10 +273,7 @@ impl Bridge {
             .and_then(|arguments| handler.function(py).call((), Some(&arguments)).map_err(Fault::Raised));
         match coroutine {
             Ok(coroutine) => self.spawn(py, side, &context, coroutine, &call),
-            Err(fault) => {
-                core.live.leave(py, key);
-                self.answer(py, side, key, handler.failure(&call, py, fault))
-            }
+            Err(fault) => self.answer(py, side, key, handler.failure(&call, py, fault)),
         }
     }
 
@@ -280,7 +289,6 @@ impl Bridge {
             Ok((value, _)) => delegated(&value),
             Err(error) => Err(error),
         };
-        core.live.leave(py, key);
         let answer = answer.unwrap_or_else(|error| failure(py, "request", call.get().method_name(), &error, None));
         self.answer(py, side, key, answer)
     }
@@ -312,6 +320,7 @@ impl Bridge {
         } else {
             context.call_method1(pyo3::intern!(py, "run"), (&side.create_task, coroutine))?
         };
+        lock(&self.running).insert(state.request.key, call.clone_ref(py));
         state.set_task(Some(task.clone().unbind()));
         if state.is_cancelled() {
             task.call_method0(pyo3::intern!(py, "cancel"))?;
@@ -326,21 +335,22 @@ impl Bridge {
         let state = call.get();
         let bridge = &state.core.bridge;
         let key = state.request.key;
+        // Outside the lock: dropping these may run Python code.
         let _task = state.set_task(None);
-        state.core.live.leave(py, key);
+        let _call = lock(&bridge.running).remove(&key);
         let result = task.call_method0(pyo3::intern!(py, "result"));
         // After the end of the server there is nobody to answer.
         let Ok(side) = bridge.side() else { return Ok(()) };
         let answer = match (&state.handler, result) {
-            (_, Err(_)) if state.is_cancelled() => return Ok(()),
+            (_, Err(_)) if abandoned(call.as_unbound()) => return Ok(()),
             (Some(handler), result) => {
                 let handler = handler.get();
                 let answer = result.map_err(Fault::Raised).and_then(|value| handler.answer(call.as_unbound(), &value));
                 answer.unwrap_or_else(|fault| handler.failure(call.as_unbound(), py, fault))
             }
-            (None, result) => result.and_then(|value| delegated(&value)).unwrap_or_else(|error| {
-                failure(py, "request", state.method_name(), &error, None)
-            }),
+            (None, result) => result
+                .and_then(|value| delegated(&value))
+                .unwrap_or_else(|error| failure(py, "request", state.method_name(), &error, None)),
         };
         bridge.answer(py, &side, key, answer)
     }
@@ -363,11 +373,14 @@ impl Bridge {
         let answers = std::mem::take(&mut *lock(&self.answers));
         let Some(endpoint) = core.endpoint() else { return Ok(()) };
         let now = endpoint.now();
-        taken(endpoint.with_engine(|server| {
-            for (key, answer) in &answers {
-                answer.send(server, *key, now);
-            }
-        }))
+        let unsent = endpoint.with_engine(|server| {
+            let unsent = answers.iter().filter(|(key, answer)| !answer.send(server, *key, now));
+            unsent.map(|(key, _)| *key).collect::<Vec<_>>()
+        });
+        for key in taken(unsent)? {
+            endpoint.release(key);
+        }
+        Ok(())
     }
 
     /// Sends a request of ours and gives the future of its result. `related`: the call that it belongs to.
@@ -413,35 +426,14 @@ impl Bridge {
     }
 }
 
-/// Whether a value is to be awaited for the value that is meant.
-pub(crate) fn is_awaitable(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let plain = value.is_exact_instance_of::<PyString>()
-        || value.is_exact_instance_of::<PyBytes>()
-        || value.is_exact_instance_of::<PyDict>()
-        || value.is_exact_instance_of::<PyInt>()
-        || value.is_exact_instance_of::<PyList>()
-        || value.is_exact_instance_of::<PyFloat>()
-        || value.is_exact_instance_of::<PyBool>()
-        || value.is_none();
-    Ok(!plain && value.get_type().hasattr(pyo3::intern!(value.py(), "__await__"))?)
-}
-
-/// A delegate's result: JSON text, a dict, or None for an empty object.
-pub(crate) fn delegated(value: &Bound<'_, PyAny>) -> PyResult<Answer> {
-    if value.is_none() {
-        return Ok(Answer::Result("{}".to_owned()));
+/// Whether nobody waits for a call any more, which then is given up here: it may have been cancelled on its way.
+fn abandoned(call: &Py<Call>) -> bool {
+    let call = call.get();
+    let cancelled = call.is_cancelled();
+    if cancelled {
+        call.endpoint.release(call.request.key);
     }
-    if let Ok(bytes) = value.cast::<PyBytes>() {
-        let text = std::str::from_utf8(bytes.as_bytes()).map_err(|error| PyTypeError::new_err(error.to_string()))?;
-        if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_none() {
-            return Ok(Answer::Result(text.to_owned()));
-        }
-        return Ok(Answer::Result(Text::Str(text.to_owned()).one_line()?));
-    }
-    if value.is_instance_of::<PyDict>() {
-        return Ok(Answer::Result(write::dumps(value, "result")?));
-    }
-    Err(PyTypeError::new_err("a delegate gives bytes, a dict or None"))
+    cancelled
 }
 
 /// Calls a handler of events in a context copy.

@@ -1,7 +1,7 @@
 //! One request in flight, as Python sees it.
 //!
-//! A thin view of the engine's call: what the peer sent is decoded when it is asked for. Also the callback of the request's
-//! asyncio task, if it has one.
+//! A thin view of the engine's call: what the peer sent is decoded when it is asked for. Also the callback of the
+//! request's asyncio task, if it has one.
 
 use crate::bridge::Bridge;
 use crate::convert::raw::Text;
@@ -16,7 +16,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A request of the peer that is being served.
@@ -27,7 +26,6 @@ pub(crate) struct Call {
     pub(crate) core: Arc<Core>,
     /// The declared function; None for a delegate's call.
     pub(crate) handler: Option<Py<Handler>>,
-    cancelled: AtomicBool,
     /// The task that serves it, while it runs.
     task: Mutex<Option<Py<PyAny>>>,
 }
@@ -39,16 +37,12 @@ impl Call {
         core: Arc<Core>,
         handler: Option<Py<Handler>>,
     ) -> Self {
-        Self { request, endpoint, core, handler, cancelled: AtomicBool::new(false), task: Mutex::new(None) }
+        Self { request, endpoint, core, handler, task: Mutex::new(None) }
     }
 
     /// Nobody waits for the answer any more.
-    pub(crate) fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Release);
-    }
-
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Acquire)
+        self.endpoint.is_cancelled(self.request.key)
     }
 
     pub(crate) fn set_task(&self, task: Option<Py<PyAny>>) -> Option<Py<PyAny>> {

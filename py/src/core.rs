@@ -1,18 +1,17 @@
 //! What the parts of one native server share.
 //!
-//! Who holds what: the engine, the queue and the output are the runtime's ([`Endpoint`]); functions by the engine's tags, the way to
-//! the loop, and how the process is to end are here.
+//! Who holds what: the engine, the queue and the output are the runtime's ([`Endpoint`]); functions by the engine's
+//! tags, the way to the loop, and how the process is to end are here.
 
 use crate::bridge::Bridge;
 use crate::call::{Call, taken};
 use crate::handler::Handler;
 use crate::hooks;
-use crate::live::Live;
 use ferromcp::{Endpoint, Error, StdioServer};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
+use std::sync::atomic::{AtomicI32, AtomicU64};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -48,12 +47,9 @@ pub(crate) struct Core {
     pub(crate) delegates: Mutex<Delegates>,
     sync_methods: OnceLock<Vec<String>>,
     pub(crate) bridge: Bridge,
-    pub(crate) live: Live,
     pub(crate) stdio: OnceLock<StdioServer>,
     /// The context that each request gets a copy of.
     pub(crate) context: OnceLock<Py<PyAny>>,
-    /// The server has descriptors 0 and 1.
-    pub(crate) is_standard: AtomicBool,
     pub(crate) exit_code: AtomicI32,
     ending: Mutex<Ending>,
     changed: Condvar,
@@ -75,10 +71,8 @@ impl Core {
             delegates: Mutex::default(),
             sync_methods: OnceLock::new(),
             bridge: Bridge::new()?,
-            live: Live::default(),
             stdio: OnceLock::new(),
             context: OnceLock::new(),
-            is_standard: AtomicBool::new(false),
             exit_code: AtomicI32::new(0),
             ending: Mutex::default(),
             changed: Condvar::new(),
@@ -97,7 +91,10 @@ impl Core {
 
     /// The context that was current when the server started.
     pub(crate) fn context<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
-        self.context.get().map(|context| context.bind(py)).ok_or_else(|| PyRuntimeError::new_err("the server was not started"))
+        self.context
+            .get()
+            .map(|context| context.bind(py))
+            .ok_or_else(|| PyRuntimeError::new_err("the server was not started"))
     }
 
     /// A copy of it for one request, in which that request is the current one.
@@ -172,18 +169,8 @@ impl Core {
     }
 }
 
-impl Drop for Core {
-    fn drop(&mut self) {
-        if *self.is_standard.get_mut()
-            && let Some(stdio) = self.stdio.take()
-        {
-            // Dropping it would give descriptor 1 back, and what the program prints on its way out would reach the client.
-            std::mem::forget(stdio);
-        }
-    }
-}
-
-/// A command of the endpoint's, without Python's lock: on a thread that runs calls it may write to a client who is slow.
+/// A command of the endpoint's, without Python's lock: on a thread that runs calls it may write to a client who is
+/// slow.
 pub(crate) fn command<R: Send>(py: Python<'_>, body: impl FnOnce() -> Result<R, Error> + Send) -> PyResult<R> {
     taken(py.detach(body))
 }

@@ -1,7 +1,7 @@
 //! A function that serves requests: what it takes, and what its return value becomes.
 //!
-//! Everything here was decided when the function was declared (`ferromcp/_declare.py`); this module carries it out for one
-//! request at a time. Which thread it happens on is decided in `host.rs` and `bridge.rs`.
+//! Everything here was decided when the function was declared (`ferromcp/_declare.py`); this module carries it out for
+//! one request at a time. Which thread it happens on is decided in `host.rs` and `bridge.rs`.
 
 use crate::answer::Answer;
 use crate::call::Call;
@@ -66,7 +66,8 @@ pub(crate) struct Handler {
 impl Handler {
     #[new]
     #[pyo3(signature = (
-        kind, name, function, /, *, is_async, context=None, plans=None, structured=false, defaults=None, mime_type=None, names=None
+        kind, name, function, /, *, is_async, context=None, plans=None, structured=false, defaults=None,
+        mime_type=None, names=None
     ))]
     #[allow(clippy::too_many_arguments, reason = "named arguments of a Python constructor")]
     fn new(
@@ -131,9 +132,8 @@ impl Handler {
     pub(crate) fn arguments<'py>(&self, py: Python<'py>, call: &Py<Call>) -> Result<Bound<'py, PyDict>, Fault> {
         let request = &call.get().request;
         let arguments = match &request.target {
-            Target::Tool(_) | Target::Prompt(_) => {
-                read::object(py, request.arguments_json()).map_err(|error| Fault::Argument("arguments".into(), error))?
-            }
+            Target::Tool(_) | Target::Prompt(_) => read::object(py, request.arguments_json())
+                .map_err(|error| Fault::Argument("arguments".into(), error))?,
             Target::Template { variables, .. } => {
                 let arguments = PyDict::new(py);
                 for (name, value) in variables {

@@ -1,13 +1,14 @@
 //! Python as the runtime's host: where each call is served.
 //!
-//! Sync functions run here, on the thread that took the call from the queue, one after another with Python's lock taken once.
-//! Async functions and delegates go to the loop (`bridge.rs`), which is woken once for all that one run of the queue
-//! found. What a function takes and gives is decided in `handler.rs`.
+//! Sync functions run here, on the thread that took the call from the queue, one after another with Python's lock taken
+//! once. Async functions and delegates go to the loop (`bridge.rs`), which is woken once for all that one run of the
+//! queue found. What a function takes and gives is decided in `handler.rs`.
 
 use crate::answer::Answer;
-use crate::bridge::{Item, delegated, is_awaitable};
+use crate::bridge::Item;
 use crate::call::Call;
 use crate::core::{Core, Entry};
+use crate::delegate::{delegated, is_awaitable};
 use crate::handler::{Fault, Handler, failure};
 use ferromcp::{CallQueue, Endpoint, Error, Host};
 use ferromcp_engine as engine;
@@ -86,15 +87,11 @@ impl PyHost {
     /// Serves one call. None: somebody else is going to answer, or nobody waits.
     fn serve(&self, py: Python<'_>, endpoint: &Arc<Endpoint>, (request, entry): Job) -> Option<Answer> {
         let handler = entry.as_ref().map(|entry| entry.handler.clone_ref(py));
-        let key = request.key;
         let call = match Py::new(py, Call::new(request, Arc::clone(endpoint), Arc::clone(&self.core), handler)) {
             Ok(call) => call,
             Err(error) => return Some(failure(py, "call", "", &error, None)),
         };
-        if !self.core.live.enter(py, &call) {
-            return None;
-        }
-        let answer = match &entry {
+        match &entry {
             Some(entry) => {
                 let handler = entry.handler.get();
                 self.serve_with(py, handler, &call).unwrap_or_else(|fault| Some(handler.failure(&call, py, fault)))
@@ -102,12 +99,7 @@ impl PyHost {
             None => self
                 .ask_delegate(py, &call)
                 .unwrap_or_else(|error| Some(failure(py, "request", call.get().method_name(), &error, None))),
-        };
-        // Without an answer it goes on elsewhere.
-        if answer.is_some() {
-            self.core.live.leave(py, key);
         }
-        answer
     }
 
     fn serve_with(&self, py: Python<'_>, handler: &Handler, call: &Py<Call>) -> Result<Option<Answer>, Fault> {
@@ -144,8 +136,8 @@ impl Host for PyHost {
         self.core.thread_began();
         // Attached for the thread's life, so that attaching for a call is taking the lock and nothing else.
         let body = OnThisThread(body);
-        let entered = Python::try_attach(|py| py.detach(move || body.call()));
-        debug_assert!(entered.is_some(), "threads start while the interpreter lives");
+        // None: the interpreter is on its way out, and there is nothing to serve with.
+        let _ = Python::try_attach(|py| py.detach(move || body.call()));
         self.core.thread_ended();
     }
 
@@ -172,18 +164,11 @@ impl Host for PyHost {
     fn notice(&self, _endpoint: &Arc<Endpoint>, event: Event) {
         let bridge = &self.core.bridge;
         match event {
-            Event::Cancelled { key, .. } => {
-                // A sync function sees it by `cancelled`, a call that has not started is not started, a task is cancelled.
-                self.core.live.cancel(key);
-                if bridge.has_loop() {
-                    bridge.push_one(Item::Cancel(key));
-                }
-            }
+            // A sync function sees it by `cancelled`; a task is cancelled, or not started.
+            Event::Cancelled { key, .. } if bridge.has_loop() => bridge.push_one(Item::Cancel(key)),
             Event::Response { key, outcome } => bridge.push_one(Item::Response(key, outcome)),
-            Event::Notification { stream, method, params } => {
-                if self.core.delegates().notifications.is_some() {
-                    bridge.push_one(Item::Notification { stream: stream.0, method, params });
-                }
+            Event::Notification { stream, method, params } if self.core.delegates().notifications.is_some() => {
+                bridge.push_one(Item::Notification { stream: stream.0, method, params });
             }
             Event::Initialized { stream } => bridge.push_one(Item::Stream(stream.0, "initialized")),
             _ => {}
@@ -194,9 +179,13 @@ impl Host for PyHost {
 /// Gives the engine an answer.
 fn send(endpoint: &Endpoint, key: RequestKey, answer: &Answer) {
     let now = endpoint.now();
-    if let Err(Error::Forked) = endpoint.with_engine(|server| answer.send(server, key, now)) {
-        // A function forked, and its child came back. It has none of the server's threads, and the client's answer is the
-        // parent's to give: going on here could only do harm.
+    let sent = endpoint.with_engine(|server| answer.send(server, key, now));
+    if let Ok(false) = sent {
+        endpoint.release(key);
+    }
+    if let Err(Error::Forked) = sent {
+        // A function forked, and its child came back. It has none of the server's threads, and the client's answer is
+        // the parent's to give: going on here could only do harm.
         eprintln!("ferromcp: a forked child returned from a served function; it has to leave by os._exit");
         // SAFETY: ends the process at once.
         unsafe { libc::_exit(1) };

@@ -1,19 +1,20 @@
 //! The Python door's native half, `ferromcp._native`.
 //!
-//! It moves values, errors, threads and lifetimes between Python and the runtime. No rule of the protocol is decided here
-//! (that is the engine's work), and no value of the user's is interpreted here beyond JSON's own types (that is the work of
-//! the Python package, which reaches this module through the names below and is reached through `hooks.rs`).
+//! It moves values, errors, threads and lifetimes between Python and the runtime. No rule of the protocol is decided
+//! here (that is the engine's work), and no value of the user's is interpreted here beyond JSON's own types (that is
+//! the work of the Python package, which reaches this module through the names below and is reached through
+//! `hooks.rs`).
 
 mod answer;
 mod bridge;
 mod call;
 mod convert;
 mod core;
+mod delegate;
 mod error;
 mod handler;
 mod hooks;
 mod host;
-mod live;
 mod schema;
 mod server;
 

@@ -1,14 +1,15 @@
-//! JSON Schema for host code: compiled once, checked without building Python objects.
+//! JSON Schema for host code: the engine's own validator, compiled once and asked without building Python objects.
 //!
-//! Which dialects there are and that nothing is fetched is the validator's rule; here stands how Python asks.
+//! Dialects, limits and the words for what does not fit are the engine's (`ferromcp_engine::schema`).
 
 use crate::convert::raw::Text;
+use ferromcp_engine::schema::{Schema as Compiled, SchemaLimits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Compiled schemas that `validate` keeps. 512: more tools than one process serves; past it the oldest half goes.
+/// Compiled schemas that `validate` keeps. 512: more tools than one process serves; past it half of them go.
 const KEPT: usize = 512;
 
 type Findings = Vec<(String, String)>;
@@ -16,12 +17,12 @@ type Findings = Vec<(String, String)>;
 /// A compiled JSON Schema.
 #[pyclass(frozen, module = "ferromcp._native")]
 pub(crate) struct Schema {
-    validator: jsonschema::Validator,
+    compiled: Compiled,
 }
 
 #[pymethods]
 impl Schema {
-    /// Compiles the JSON text of a schema; ValueError when it is none.
+    /// Compiles the JSON text of a schema; ValueError when it is none, or refers to another document.
     #[new]
     #[pyo3(signature = (schema, /))]
     fn new(schema: Text) -> PyResult<Self> {
@@ -31,14 +32,13 @@ impl Schema {
     /// What is wrong with the JSON text of an instance: JSON pointer and sentence for each finding.
     #[pyo3(signature = (instance, /))]
     fn validate(&self, instance: Text) -> PyResult<Findings> {
-        let instance = parse(&instance.utf8()?)?;
-        Ok(findings(&self.validator, &instance))
+        Ok(findings(&self.compiled, &instance.utf8()?))
     }
 
     /// Whether the JSON text of an instance is valid.
     #[pyo3(signature = (instance, /))]
     fn is_valid(&self, instance: Text) -> PyResult<bool> {
-        Ok(self.validator.is_valid(&parse(&instance.utf8()?)?))
+        Ok(self.compiled.validate(&instance.utf8()?).is_ok())
     }
 }
 
@@ -47,14 +47,14 @@ impl Schema {
 #[pyo3(signature = (schema, instance, /))]
 pub(crate) fn validate(schema: Text, instance: Text) -> PyResult<Findings> {
     static CACHE: Mutex<Option<HashMap<String, Arc<Schema>>>> = Mutex::new(None);
+    let lock = || CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     let schema = schema.utf8()?;
-    let instance = parse(&instance.utf8()?)?;
-    let known = CACHE.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|cache| cache.get(&schema).cloned());
-    let compiled = match known {
-        Some(compiled) => compiled,
+    let known = lock().as_ref().and_then(|cache| cache.get(&schema).cloned());
+    let schema = match known {
+        Some(schema) => schema,
         None => {
             let compiled = Arc::new(compile(&schema)?);
-            let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut cache = lock();
             let cache = cache.get_or_insert_default();
             if cache.len() >= KEPT {
                 let mut keep = false;
@@ -67,25 +67,15 @@ pub(crate) fn validate(schema: Text, instance: Text) -> PyResult<Findings> {
             compiled
         }
     };
-    Ok(findings(&compiled.validator, &instance))
+    Ok(findings(&schema.compiled, &instance.utf8()?))
 }
 
 fn compile(schema: &str) -> PyResult<Schema> {
-    let schema = parse(schema)?;
-    let validator = jsonschema::options()
-        .with_draft(jsonschema::Draft::Draft202012)
-        .build(&schema)
-        .map_err(|error| PyValueError::new_err(format!("schema: {error}")))?;
-    Ok(Schema { validator })
+    let compiled = Compiled::compile(schema, &SchemaLimits::default());
+    compiled.map(|compiled| Schema { compiled }).map_err(|error| PyValueError::new_err(format!("schema: {error}")))
 }
 
-fn parse(text: &str) -> PyResult<serde_json::Value> {
-    serde_json::from_str(text).map_err(|error| PyValueError::new_err(format!("not JSON: {error}")))
-}
-
-fn findings(validator: &jsonschema::Validator, instance: &serde_json::Value) -> Findings {
-    if validator.is_valid(instance) {
-        return Vec::new();
-    }
-    validator.iter_errors(instance).map(|error| (error.instance_path().to_string(), error.to_string())).collect()
+fn findings(schema: &Compiled, instance: &str) -> Findings {
+    let Err(violations) = schema.validate(instance) else { return Vec::new() };
+    violations.entries().iter().map(|violation| (violation.instance_path.clone(), violation.message.clone())).collect()
 }

@@ -1,7 +1,7 @@
 //! `_native.Server`: one server, from its configuration to its end.
 //!
-//! Declarations are kept until the server starts, so that one that was made before a fork can run in the child. Starting makes the
-//! engine and the runtime's threads; from then on commands go straight through.
+//! Declarations are kept until the server starts, so that one that was made before a fork can run in the child.
+//! Starting makes the engine and the runtime's threads; from then on commands go straight through.
 
 use crate::bridge::{Bridge, Item};
 use crate::call::{log_level, taken};
@@ -106,8 +106,8 @@ impl Server {
         self.core.delegates().calls = Some(handler);
     }
 
-    /// Asks `handler(call)` first for requests of these methods, on the thread that took the request from the input. None leaves
-    /// it to the other delegate; an awaitable is awaited on the loop.
+    /// Asks `handler(call)` first for requests of these methods, on the thread that took the request from the input.
+    /// None leaves it to the other delegate; an awaitable is awaited on the loop.
     #[pyo3(signature = (handler, methods=None, /))]
     fn set_sync_delegate(&self, handler: Py<PyAny>, methods: Option<Vec<String>>) -> PyResult<()> {
         if !self.core.set_sync_methods(methods.unwrap_or_else(|| vec!["tools/call".to_owned()])) {
@@ -160,7 +160,8 @@ impl Server {
         sent.map_err(|error| error::local(&error))
     }
 
-    /// Asks a legacy client something outside of any call; a future of the result as JSON text. `timeout` is in seconds.
+    /// Asks a legacy client something outside of any call; a future of the result as JSON text. `timeout` is in
+    /// seconds.
     #[pyo3(signature = (stream, method, params=None, timeout=None))]
     fn request<'py>(
         &self,
@@ -197,9 +198,9 @@ impl Server {
         sent.map_err(|error| error::local(&error))
     }
 
-    /// Starts to serve standard input and output, and returns. `options`: `drain_ms`, `max_threads`, `debug`,
-    /// `fds` (descriptors to read and to write instead, which from now on are the server's), and `grace_ms`: the time in which Python
-    /// must `acknowledge()` the end before the process is ended without it.
+    /// Starts to serve standard input and output, and returns. `options`: `drain_ms`, `max_threads`, `debug`, `fds`
+    /// (descriptors to read and to write instead, which from now on are the server's), and `grace_ms`: the time in
+    /// which Python must `acknowledge()` the end before the process is ended without it.
     #[pyo3(signature = (event_loop, options=None, /))]
     fn start_stdio(
         slf: &Bound<'_, Self>,
@@ -239,10 +240,8 @@ impl Server {
                 let (input, output) = (OwnedFd::from_raw_fd(input), OwnedFd::from_raw_fd(output));
                 py.detach(|| serve_fds(engine, host, input, output, stdio))
             },
-            None => {
-                core.is_standard.store(true, Ordering::Release);
-                py.detach(|| serve_stdio(engine, host, stdio))
-            }
+            // What the program prints after the server has ended must not reach the client either.
+            None => py.detach(|| serve_stdio(engine, host, stdio)).inspect(StdioServer::keep_redirected),
         };
         let _ = core.stdio.set(taken(started)?);
         let core = Arc::clone(core);
@@ -263,8 +262,8 @@ impl Server {
 
     /// Without a loop: waits until the server is over (`"over"`) or something needs a loop (`"loop"`). `signals` is a
     /// descriptor that is readable when a signal has come.
-    #[pyo3(signature = (signals=-1, /))]
-    fn wait(&self, py: Python<'_>, signals: i32) -> PyResult<&'static str> {
+    #[pyo3(signature = (signals=None, /))]
+    fn wait(&self, py: Python<'_>, signals: Option<RawFd>) -> PyResult<&'static str> {
         self.core.bridge.wait(py, signals)
     }
 
@@ -277,7 +276,9 @@ impl Server {
         command(py, || endpoint.flush())?;
         let core = Arc::clone(&self.core);
         // On a thread: the runtime waits for the end, and the caller may be a signal handler.
-        std::thread::Builder::new().name("ferromcp-stop".into()).spawn(move || core.stdio.get().map(StdioServer::stop))?;
+        std::thread::Builder::new()
+            .name("ferromcp-stop".into())
+            .spawn(move || core.stdio.get().map(StdioServer::stop))?;
         Ok(())
     }
 
@@ -377,8 +378,8 @@ fn watch_end(core: &Arc<Core>, grace: Option<Duration>) {
     if core.is_acknowledged_within(grace) {
         return;
     }
-    // The main thread is inside a function that does not end. Python gets a chance to say goodbye, on another thread, because
-    // its lock may never come free.
+    // The main thread is inside a function that does not end. Python gets a chance to say goodbye, on another thread,
+    // because its lock may never come free.
     let code = core.exit_code.load(Ordering::Acquire);
     let goodbye = move || {
         Python::attach(|py| {

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+
 from support import Peer, write_server
 
 Serve = Callable[..., Peer]

@@ -26,16 +26,25 @@ MODERN = {
 Message = dict[str, Any]
 
 
+def _environment() -> dict[str, str]:
+    """Ours, without what would change how the server's standard streams behave."""
+    return {
+        name: value for name, value in os.environ.items() if name not in ("PYTHONUNBUFFERED", "MCP_DEBUG")
+    }
+
+
 class Peer:
     """A client of one server process."""
 
-    def __init__(self, *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
+    def __init__(
+        self, *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> None:
         self.process = subprocess.Popen(
             [sys.executable, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **(env or {})},
+            env={**_environment(), **(env or {})},
             cwd=cwd,
         )
         self._next_id = 0
@@ -195,6 +204,8 @@ def write_server(folder: Path, source: str, name: str = "server_under_test.py") 
     path = folder / name
     path.write_text(
         "from ferromcp import Context, Server\n"
-        "server = Server('tests', version='1.0')\n" + source + "\nif __name__ == '__main__':\n    server.run()\n"
+        "server = Server('tests', version='1.0')\n"
+        + source
+        + "\nif __name__ == '__main__':\n    server.run()\n"
     )
     return path

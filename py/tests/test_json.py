@@ -56,7 +56,7 @@ WRITTEN: list[tuple[Any, str]] = [
     (0.1, "0.1"),
     (1e300, "1e300"),
     (5e-324, "5e-324"),
-    ("a\"b\\c\n\r\t\x00\x1f\x7f", r'"a\"b\\c\n\r\t\u0000\u001f' + '\x7f"'),
+    ('a"b\\c\n\r\t\x00\x1f\x7f', r'"a\"b\\c\n\r\t\u0000\u001f' + '\x7f"'),
     ("é€😀\u2028", '"é€😀\u2028"'),
     ("x" * 31 + '"' + "y" * 40, '"' + "x" * 31 + r"\"" + "y" * 40 + '"'),
     ("\ud83d", r'"\ud83d"'),
@@ -227,8 +227,7 @@ def test_schemas() -> None:
     assert validate(SCHEMA, b"{}")[0][0] == ""
     with pytest.raises(ValueError):
         Schema(b'{"type":"nothing"}')
-    with pytest.raises(ValueError):
-        validate(SCHEMA, b"{")
+    assert validate(SCHEMA, b"{")[0][0] == ""
 
 
 def test_schemas_fetch_nothing() -> None:

@@ -60,7 +60,12 @@ TABLE: list[tuple[Any, dict[str, Any], Any, Any]] = [
     (list[int], {"type": "array", "items": {"type": "integer"}}, [1.0, 2], [1, 2]),
     (typing.List[float], {"type": "array", "items": {"type": "number"}}, [1], [1.0]),  # noqa: UP006
     (typing.Sequence[str], {"type": "array", "items": {"type": "string"}}, ["a"], ["a"]),
-    (list[list[int]], {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}, [[1.0]], [[1]]),
+    (
+        list[list[int]],
+        {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
+        [[1.0]],
+        [[1]],
+    ),
     (dict, {"type": "object"}, {"a": 1}, {"a": 1}),
     (dict[str, float], {"type": "object", "additionalProperties": {"type": "number"}}, {"a": 1}, {"a": 1.0}),
     (typing.Mapping[str, Any], {"type": "object"}, {"a": 1}, {"a": 1}),
@@ -83,14 +88,33 @@ TABLE: list[tuple[Any, dict[str, Any], Any, Any]] = [
     (Union[int, str], {"anyOf": [{"type": "integer"}, {"type": "string"}]}, "a", "a"),  # noqa: UP007
     (int | float, {"anyOf": [{"type": "integer"}, {"type": "number"}]}, 1.5, 1.5),
     (bool | float, {"anyOf": [{"type": "boolean"}, {"type": "number"}]}, True, True),
-    (list[int] | None, {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]}, [1.0], [1]),
-    (set[int] | int, {"anyOf": [{"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, {"type": "integer"}]},
-     2.0, 2),
+    (
+        list[int] | None,
+        {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]},
+        [1.0],
+        [1],
+    ),
+    (
+        set[int] | int,
+        {
+            "anyOf": [
+                {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
+                {"type": "integer"},
+            ]
+        },
+        2.0,
+        2,
+    ),
     (Literal["a", "b"], {"enum": ["a", "b"], "type": "string"}, "a", "a"),
     (Literal[1, None], {"enum": [1, None], "type": ["integer", "null"]}, 1.0, 1),
     (Colour, {"enum": ["red", "blue"], "type": "string"}, "red", Colour.RED),
     (Level, {"enum": [1, 2], "type": "integer"}, 2.0, Level.HIGH),
-    (Colour | None, {"anyOf": [{"enum": ["red", "blue"], "type": "string"}, {"type": "null"}]}, "blue", Colour.BLUE),
+    (
+        Colour | None,
+        {"anyOf": [{"enum": ["red", "blue"], "type": "string"}, {"type": "null"}]},
+        "blue",
+        Colour.BLUE,
+    ),
     (Annotated[int, "how many"], {"type": "integer", "description": "how many"}, 1.0, 1),
     (
         Point,
@@ -132,7 +156,9 @@ def test_typed_dicts_know_what_is_required() -> None:
     assert convert({"title": "a", "year": 1999.0}, shape.plan) == {"title": "a", "year": 1999}
 
 
-@pytest.mark.parametrize("annotation", [dict[int, str], complex, bytes, list[complex], Point | Tree, typing.TypeVar("T")])
+@pytest.mark.parametrize(
+    "annotation", [dict[int, str], complex, bytes, list[complex], Point | Tree, typing.TypeVar("T")]
+)
 def test_what_is_not_plain(annotation: Any) -> None:
     with pytest.raises(NeedsPydantic):
         Shapes().of(annotation)
@@ -143,7 +169,8 @@ def test_what_is_not_plain(annotation: Any) -> None:
     [
         (EMPTY, False), (None, False), (str, False), (bytes, False), (Any, False), (str | None, False),
         (int, True), (float | None, True), (bool, True), (dict, True), (list, True), (list[str], True),
-        (dict[str, Any], True), (Point, True), (Movie, True), (Annotated[int, "n"], True), (Literal["a"], True),
+        (dict[str, Any], True), (Point, True), (Movie, True), (Annotated[int, "n"], True),
+        (Literal["a"], True),
     ],
 )  # fmt: skip
 def test_which_results_are_structured(annotation: Any, expected: bool) -> None:
@@ -160,13 +187,27 @@ def test_content_is_not_structured() -> None:
 def declared(function: Any, **options: Any) -> dict[str, Any]:
     from ferromcp._native import loads
 
-    names = ("name", "title", "description", "annotations", "icons", "meta", "input_schema", "output_schema", "structured")
-    definition: dict[str, Any] = loads(tool(function, **{name: options.get(name) for name in names}).definition)
+    names = (
+        "name",
+        "title",
+        "description",
+        "annotations",
+        "icons",
+        "meta",
+        "input_schema",
+        "output_schema",
+        "structured",
+    )
+    definition: dict[str, Any] = loads(
+        tool(function, **{name: options.get(name) for name in names}).definition
+    )
     return definition
 
 
 def test_a_whole_tool() -> None:
-    def search(query: str, limit: int = 10, tags: Annotated[list[str] | None, "only these"] = None) -> list[str]:
+    def search(
+        query: str, limit: int = 10, tags: Annotated[list[str] | None, "only these"] = None
+    ) -> list[str]:
         """Search.
 
         Finds things.
@@ -232,7 +273,9 @@ def test_wrapped_partial_and_bound_functions() -> None:
         assert (parameter.name, parameter.annotation) == ("a", int)
 
 
-@pytest.mark.parametrize("source", ["def f(a, /): ...", "def f(*a): ...", "def f():\n yield 1", "async def f():\n yield 1"])
+@pytest.mark.parametrize(
+    "source", ["def f(a, /): ...", "def f(*a): ...", "def f():\n yield 1", "async def f():\n yield 1"]
+)
 def test_what_can_not_be_a_tool(source: str) -> None:
     space: dict[str, Any] = {}
     exec(source, space)
@@ -282,7 +325,18 @@ def test_an_annotation_that_nobody_knows() -> None:
         declared(f)
 
 
-HEAVY = ("asyncio", "pydantic", "inspect", "dataclasses", "json", "logging", "typing_extensions", "threading", "uvloop", "mcp")
+HEAVY = (
+    "asyncio",
+    "pydantic",
+    "inspect",
+    "dataclasses",
+    "json",
+    "logging",
+    "typing_extensions",
+    "threading",
+    "uvloop",
+    "mcp",
+)
 
 
 def test_a_plain_server_imports_nothing_heavy() -> None:
@@ -300,5 +354,7 @@ def test_a_plain_server_imports_nothing_heavy() -> None:
     )
     # -S: what site's .pth files import is not ours, but they also put the package on the path.
     path = [entry for entry in sys.path if entry]
-    output = subprocess.check_output([sys.executable, "-S", "-c", f"import sys; sys.path[:] = {path!r}\n{source}"])
+    output = subprocess.check_output(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {path!r}\n{source}"]
+    )
     assert output.strip() == b"[]"

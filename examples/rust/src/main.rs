@@ -1,4 +1,5 @@
-//! An MCP server on standard input and output, with one of everything: tools, a resource, a resource template, a prompt.
+//! An MCP server on standard input and output, with one of everything: tools, a resource, a resource template, a
+//! prompt.
 
 use ferromcp::{LogLevel, PromptOutput, ResourceOutput, Server, ToolError, ToolOutput};
 use serde::Deserialize;
@@ -60,7 +61,12 @@ fn main() -> Result<(), ferromcp::Error> {
             },
         )
         .tool(
-            tool("slow", "Sleep, and stop early when cancelled", r#"{"ms":{"type":"integer","minimum":0}}"#, r#"["ms"]"#),
+            tool(
+                "slow",
+                "Sleep, and stop early when cancelled",
+                r#"{"ms":{"type":"integer","minimum":0}}"#,
+                r#"["ms"]"#,
+            ),
             |call| {
                 let Pause { ms } = call.arguments()?;
                 let end = Instant::now() + Duration::from_millis(ms);
@@ -71,7 +77,12 @@ fn main() -> Result<(), ferromcp::Error> {
             },
         )
         .tool(
-            tool("block", "Block a thread, whatever the client does", r#"{"ms":{"type":"integer","minimum":0}}"#, r#"["ms"]"#),
+            tool(
+                "block",
+                "Block a thread, whatever the client does",
+                r#"{"ms":{"type":"integer","minimum":0}}"#,
+                r#"["ms"]"#,
+            ),
             |call| {
                 let Pause { ms } = call.arguments()?;
                 sleep(Duration::from_millis(ms));

@@ -153,7 +153,7 @@ def completion(function: Callable[..., Any], ref: str, argument: str) -> Declare
             f"completion of '{argument}' in '{ref}': takes value and, if it wants, arguments"
         )
     key = f"{ref}\n{argument}"
-    handler = _handler("completion", key, function, signature, {}, names=names)
+    handler = _handler("completion", f"{ref}/{argument}", function, signature, {}, names=names)
     return Declared("completion", key, dumps({"ref": ref, "argument": argument}), handler, is_async(function))
 
 
@@ -295,7 +295,20 @@ def _result_schema(annotation: Any, where: str) -> Mapping[str, Any] | None:
         shape = found["result"]
     if not shape.schema:
         return None
-    return {**shape.schema, "$defs": definitions} if definitions else shape.schema
+    return _with_definitions(shape.schema, definitions)
+
+
+def _with_definitions(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """The schema with what it refers to. A reference at the root is written out: older peers want to see
+    an object.
+    """
+    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+    if name in definitions:
+        schema = {**definitions[name], **{key: value for key, value in schema.items() if key != "$ref"}}
+        rest = {key: value for key, value in definitions.items() if key != name}
+        if f'"#/$defs/{name}"'.encode() not in dumps([schema, rest]):
+            definitions = rest
+    return {**schema, "$defs": definitions} if definitions else schema
 
 
 def _from_text(plans: dict[str, Plan], schema: Mapping[str, Any]) -> dict[str, Plan]:

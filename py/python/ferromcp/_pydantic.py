@@ -15,10 +15,10 @@ from .errors import ConfigurationError
 try:
     from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
     from pydantic.fields import FieldInfo
-except ImportError as error:
+except ImportError:
     raise ConfigurationError(
         "this annotation is not a plain one and needs pydantic (pip install 'ferromcp[pydantic]')"
-    ) from error
+    ) from None
 
 __all__ = ["default_of", "is_field", "shapes_of"]
 

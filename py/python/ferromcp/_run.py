@@ -35,7 +35,7 @@ enough that a host that waits for us does not reach for SIGKILL.
 class Options(NamedTuple):
     """What `run()` was asked for."""
 
-    drain: float = 5.0
+    drain: float | None = None
     debug: bool | None = None
     max_threads: int = 64
     loop: str = "auto"
@@ -43,7 +43,7 @@ class Options(NamedTuple):
     def native(self, *, owns_process: bool) -> dict[str, Any]:
         """The form that the native module takes. Only a process that is ours may be ended by force."""
         return {
-            "drain_ms": round(self.drain * 1000),
+            "drain_ms": None if self.drain is None else round(self.drain * 1000),
             "max_threads": self.max_threads,
             "debug": self.debug,
             "grace_ms": round(GRACE * 1000) if owns_process else None,
@@ -56,14 +56,18 @@ def run(native: NativeServer, options: Options, *, on_loop: bool, lifespan: Life
 
     `lifespan` is entered on the loop before the first message is read and left after the last call.
     """
-    with _Signals(native) as signals:
-        stuck = False
-        if not on_loop and lifespan is None:
-            native.start_stdio(None, options.native(owns_process=True))
-            _line_buffered()
-            stuck = _wait(native, options, signals)
-        else:
-            stuck = _run_loop(native, options, signals, _main(native, options, lifespan))
+    stuck = False
+    try:
+        with _Signals(native) as signals:
+            if not on_loop and lifespan is None:
+                native.start_stdio(None, options.native(owns_process=True))
+                _line_buffered()
+                stuck = _wait(native, options, signals)
+            else:
+                stuck = _run_loop(native, options, signals, _main(native, options, lifespan))
+    except BaseException:  # a signal handler of the user's own, or a lifespan that failed
+        _abandon(native)
+        raise
     _leave(native, stuck)
 
 
@@ -86,6 +90,8 @@ async def _serve(native: NativeServer, options: Options, *, owns_process: bool) 
         raise
     finally:
         native.acknowledge()
+        if not owns_process and native.stuck():
+            _leave_at_exit()
 
 
 async def _main(native: NativeServer, options: Options, lifespan: Lifespan | None) -> None:
@@ -100,13 +106,8 @@ def _wait(native: NativeServer, options: Options, signals: _Signals) -> bool:
     """Without a loop: the main thread sleeps until the server is over, or until something needs a loop
     after all.
     """
-    try:
-        if native.wait(signals.descriptor) == "loop":
-            return _run_loop(native, options, signals, _join(native))
-    except BaseException:  # a signal handler of the user's own raised
-        native.stop()
-        native.acknowledge()
-        raise
+    if native.wait(signals.descriptor) == "loop":
+        return _run_loop(native, options, signals, _join(native))
     native.acknowledge()
     return False
 
@@ -123,7 +124,7 @@ async def _join(native: NativeServer) -> None:
 
 
 def _run_loop(native: NativeServer, options: Options, signals: _Signals, main: Any) -> bool:
-    """Run a coroutine on a loop of our own; True when tasks or threads of it would not end.
+    """Run a coroutine on a loop of our own; True when tasks of it would not end.
 
     Not `asyncio.run`: that waits without bound for tasks and executor threads.
     """
@@ -132,14 +133,10 @@ def _run_loop(native: NativeServer, options: Options, signals: _Signals, main: A
     loop = _new_loop(options.loop)
     try:
         asyncio.set_event_loop(loop)
-        if signals.descriptor >= 0:  # a signal that another thread received must wake the loop
+        if signals.descriptor is not None:  # a signal that another thread received must wake the loop
             loop.add_reader(signals.descriptor, os.read, signals.descriptor, 4096)
         try:
             loop.run_until_complete(main)
-        except BaseException:
-            native.stop()
-            native.acknowledge()
-            raise
         finally:
             stuck = _end_tasks(loop)
         return stuck
@@ -158,14 +155,8 @@ def _end_tasks(loop: asyncio.AbstractEventLoop) -> bool:
     if tasks:
         _, pending = loop.run_until_complete(asyncio.wait(tasks, timeout=GRACE))
     loop.run_until_complete(loop.shutdown_asyncgens())
-    executor = getattr(loop, "_default_executor", None)
-    if executor is None:
-        return bool(pending)
-    executor.shutdown(wait=False, cancel_futures=True)
-    threads = list(getattr(executor, "_threads", ()))
-    for thread in threads:
-        thread.join(GRACE / len(threads))
-    return bool(pending) or any(thread.is_alive() for thread in threads)
+    # The default executor is not waited for: a thread in it that never ends is met by `_bound_exit`.
+    return bool(pending)
 
 
 def _new_loop(kind: str) -> asyncio.AbstractEventLoop:
@@ -199,9 +190,9 @@ class _Signals:
         self._received = False
 
     @property
-    def descriptor(self) -> int:
-        """Readable when a signal has come; -1 outside the main thread, which gets none."""
-        return -1 if self._wakeup is None else self._wakeup[0]
+    def descriptor(self) -> int | None:
+        """Readable when a signal has come; None outside the main thread, which gets none."""
+        return None if self._wakeup is None else self._wakeup[0]
 
     def __enter__(self) -> _Signals:
         try:
@@ -240,18 +231,31 @@ def _leave(native: NativeServer, stuck: bool) -> None:
     process.
     """
     code = native.exit_code
-    try:
-        os.dup2(
-            2, 1
-        )  # a server that was stopped gives descriptor 1 back; the client must not read what comes now
-    except OSError:
-        pass
     if stuck or native.stuck():
         leave_now(code)
     if "threading" in sys.modules:
         _bound_exit(code)
     if code:
         raise SystemExit(code)
+
+
+def _abandon(native: NativeServer) -> None:
+    """End a server because of an exception. Its threads must be out of Python before the interpreter ends."""
+    native.acknowledge()
+    native.stop()
+    if native.stuck(GRACE):
+        _leave_at_exit()
+
+
+def _leave_at_exit() -> None:
+    """A thread that is stuck in a function would crash when the interpreter ends under it."""
+    import atexit
+
+    def leave() -> None:
+        atexit.unregister(leave)
+        leave_now(1)
+
+    atexit.register(leave)
 
 
 def _bound_exit(code: int) -> None:
@@ -268,9 +272,18 @@ def _bound_exit(code: int) -> None:
 
     if not others() or threading.current_thread() is not main:
         return
+    done = threading.Event()
+    # The interpreter joins executors' threads before the main thread counts as ended: too early for `join`.
+    # This hook is private, and the same since Python 3.9; concurrent.futures uses it too.
+    register: Callable[[Callable[[], None]], None] | None = getattr(threading, "_register_atexit", None)
+    if register is not None:
+        register(done.set)
 
     def watch() -> None:
-        main.join()
+        if register is None:
+            main.join()
+        else:
+            done.wait()
         deadline = time.monotonic() + GRACE
         while time.monotonic() < deadline:
             if not others():

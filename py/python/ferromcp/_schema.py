@@ -65,6 +65,7 @@ _WRITTEN_AS_TEXT = {
     ("pathlib", "Path"): {"type": "string", "format": "path"},
     ("pathlib", "PurePath"): {"type": "string", "format": "path"},
 }
+_MARKERS = {"Required": True, "NotRequired": False, "ReadOnly": None}
 _ARRAYS = {"Sequence", "MutableSequence", "Collection", "Iterable"}
 _OBJECTS = {"Mapping", "MutableMapping"}
 _TYPE_OF_VALUE = {str: "string", bool: "boolean", int: "integer", float: "number", _NOTHING: "null"}
@@ -138,7 +139,7 @@ class Shapes:
             if value.schema:
                 schema["additionalProperties"] = value.schema
             return Shape(schema, None if value.plan is None else ("dict", value.plan))
-        if getattr(origin, "_name", None) in ("Required", "NotRequired", "ReadOnly"):
+        if getattr(origin, "_name", None) in _MARKERS:
             return self.of(arguments[0])
         raise NeedsPydantic(annotation)
 
@@ -263,7 +264,11 @@ class Shapes:
         hints = typing.get_type_hints(annotation, include_extras=True)
         shapes = {name: self.of(hint) for name, hint in hints.items()}
         required_keys: frozenset[str] = annotation.__required_keys__  # type: ignore[attr-defined]
-        required = [name for name in hints if name in required_keys]
+        # Annotations that are text hide the markers from the class itself, but not from us.
+        marks = {name: _marker(hint) for name, hint in hints.items()}
+        required = [
+            name for name in hints if (marks[name] or name in required_keys) and marks[name] is not False
+        ]
         schema = _object(annotation, {name: shape.schema for name, shape in shapes.items()}, required)
         plans = {name: shape.plan for name, shape in shapes.items() if shape.plan is not None}
         if not plans:
@@ -290,6 +295,14 @@ def structured_output(annotation: Any) -> bool:
         parts = [part for part in typing.get_args(annotation) if part is not Ellipsis]
         return not any(_is_content(part) for part in parts)
     return not _is_content(annotation)
+
+
+def _marker(hint: Any) -> bool | None:
+    """Whether a key is marked as required or not; None when it is not marked."""
+    name = getattr(typing.get_origin(hint), "_name", None)
+    if name == "ReadOnly":
+        return _marker(typing.get_args(hint)[0])
+    return None if name is None else _MARKERS.get(name)
 
 
 def _is_content(annotation: Any) -> bool:

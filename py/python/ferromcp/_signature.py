@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from .errors import ConfigurationError
@@ -132,7 +132,9 @@ def _hints(function: Any) -> dict[str, Any]:
         from typing import get_type_hints
 
         try:
-            return get_type_hints(function, include_extras=True)
+            # Of the annotations alone: Python 3.10 makes types optional where a default is None.
+            bare = SimpleNamespace(__annotations__=annotations, __globals__=function.__globals__)
+            return get_type_hints(bare, include_extras=True)
         except NameError as error:
             raise ConfigurationError(
                 f"{_name(function)}: an annotation can't be evaluated: {error}"

@@ -1,7 +1,7 @@
 """The command `ferromcp`: serves the server object of a Python file.
 
-Decides how a file is loaded and which of its objects is meant. Serving it is `run`'s work. Whatever goes wrong before
-that is one line on stderr and exit code 2.
+Decides how a file is loaded and which of its objects is meant. Serving it is `run`'s work. Whatever goes
+wrong before that is one line on stderr and exit code 2.
 """
 
 from __future__ import annotations
@@ -202,7 +202,8 @@ def _made(found: Any, file: str, name: str) -> Any:
     if not callable(found):
         cls = type(found)
         raise ConfigurationError(
-            f"{file}:{name} is a {cls.__module__}.{cls.__qualname__}, which can't be served: supported are {SUPPORTED}"
+            f"{file}:{name} is a {cls.__module__}.{cls.__qualname__}, which can't be served: "
+            f"supported are {SUPPORTED}"
         )
     try:
         app = found()

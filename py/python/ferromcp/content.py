@@ -138,7 +138,7 @@ class TextResource:
 
     def to_contents(self, uri: str, mime_type: str | None) -> dict[str, Any]:
         """The contents object, with defaults for what was left out."""
-        fields = {"uri": self.uri or uri, "mimeType": self.mime_type or mime_type or "text/plain"}
+        fields = {"uri": self.uri or uri, "mimeType": self.mime_type or mime_type}
         return _object(None, {**fields, "text": self.text, "_meta": self.meta})
 
 
@@ -155,10 +155,7 @@ class BlobResource:
 
     def to_contents(self, uri: str, mime_type: str | None) -> dict[str, Any]:
         """The contents object, with defaults for what was left out."""
-        fields = {
-            "uri": self.uri or uri,
-            "mimeType": self.mime_type or mime_type or "application/octet-stream",
-        }
+        fields = {"uri": self.uri or uri, "mimeType": self.mime_type or mime_type}
         return _object(None, {**fields, "blob": _base64(self.data), "_meta": self.meta})
 
 

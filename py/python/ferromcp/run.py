@@ -1,7 +1,7 @@
 """`run`, `serve` and `explain`: any server object on the engine.
 
-Decides nothing about the app: `adapters` chooses the road, `_run` owns the loop, the signals and the end. Imports both
-when they are needed: the package imports this module, and a server of our own needs neither.
+Decides nothing about the app: `adapters` chooses the road, `_run` owns the loop, the signals and the end.
+Imports both when they are needed: the package imports this module, and a server of our own needs neither.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def run(app: Any, transport: str = "stdio", *, road: str | None = None, **option
         app: a `ferromcp.Server`, a `fastmcp.FastMCP`, an `MCPServer` or a low-level `Server` of mcp 2.x.
         transport: "stdio".
         road: a certain road, for comparisons; by default the fastest whose behaviour is the same.
-        options: drain (seconds that calls in flight get at the end of input), debug (True: every message to stderr),
-            max_threads, loop ("auto", "asyncio" or "uvloop").
+        options: drain (seconds that calls in flight get at the end of input), debug (True: every message to
+        stderr), max_threads, loop ("auto", "asyncio" or "uvloop").
 
     Raises:
         ConfigurationError: `app` can't be served, or an option is wrong.

@@ -73,8 +73,10 @@ class Server:
     @overload
     def tool(
         self,
-        name: str | None = None,
+        function: str | None = None,
+        /,
         *,
+        name: str | None = None,
         title: str | None = None,
         description: str | None = None,
         annotations: Json | None = None,
@@ -85,12 +87,42 @@ class Server:
         structured: bool | None = None,
     ) -> Callable[[F], F]: ...
 
-    def tool(self, name: Any = None, **options: Any) -> Any:
-        """Serve the decorated function as a tool: `@server.tool`, or with options in parentheses."""
-        if callable(name):
-            self.add_tool(name, **options)
-            return name
-        return self._decorator(self.add_tool, name=name, **options)
+    def tool(
+        self,
+        function: Callable[..., Any] | str | None = None,
+        /,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        annotations: Json | None = None,
+        icons: Icons | None = None,
+        meta: Json | None = None,
+        input_schema: Json | None = None,
+        output_schema: Json | None = None,
+        structured: bool | None = None,
+    ) -> Any:
+        """Serve the decorated function as a tool: `@server.tool`, with options in parentheses."""
+
+        def decorate(function: F) -> F:
+            self.add_tool(
+                function,
+                name=name,
+                title=title,
+                description=description,
+                annotations=annotations,
+                icons=icons,
+                meta=meta,
+                input_schema=input_schema,
+                output_schema=output_schema,
+                structured=structured,
+            )
+            return function
+
+        if function is not None and not isinstance(function, str):
+            return decorate(function)
+        name = name or function
+        return decorate
 
     def add_tool(
         self,
@@ -207,20 +239,37 @@ class Server:
     @overload
     def prompt(
         self,
-        name: str | None = None,
+        function: str | None = None,
+        /,
         *,
+        name: str | None = None,
         title: str | None = None,
         description: str | None = None,
         icons: Icons | None = None,
         meta: Json | None = None,
     ) -> Callable[[F], F]: ...
 
-    def prompt(self, name: Any = None, **options: Any) -> Any:
-        """Serve the decorated function as a prompt: `@server.prompt`, or with options in parentheses."""
-        if callable(name):
-            self.add_prompt(name, **options)
-            return name
-        return self._decorator(self.add_prompt, name=name, **options)
+    def prompt(
+        self,
+        function: Callable[..., Any] | str | None = None,
+        /,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        icons: Icons | None = None,
+        meta: Json | None = None,
+    ) -> Any:
+        """Serve the decorated function as a prompt: `@server.prompt`, with options in parentheses."""
+
+        def decorate(function: F) -> F:
+            self.add_prompt(function, name=name, title=title, description=description, icons=icons, meta=meta)
+            return function
+
+        if function is not None and not isinstance(function, str):
+            return decorate(function)
+        name = name or function
+        return decorate
 
     def add_prompt(
         self,
@@ -255,15 +304,16 @@ class Server:
         self,
         transport: Literal["stdio"] = "stdio",
         *,
-        drain: float = 5.0,
+        drain: float | None = None,
         debug: bool | None = None,
         max_threads: int = 64,
         loop: Literal["auto", "asyncio", "uvloop"] = "auto",
     ) -> None:
         """Serve on stdin and stdout until the input ends.
 
-        `drain` is the number of seconds that running calls get after that; `debug` (or `MCP_DEBUG=1`) writes
-        every message to stderr; `max_threads` bounds the threads that blocked sync functions may hold.
+        `drain` is the number of seconds that running calls get after that: 5, unless the limits in `config`
+        say otherwise. `debug` (or `MCP_DEBUG=1`) writes every message to stderr; `max_threads` bounds the
+        threads that blocked sync functions may hold.
         SIGTERM and SIGINT end the process in good order with 143 and 130.
         """
         from . import _run
@@ -279,7 +329,7 @@ class Server:
         self,
         transport: Literal["stdio"] = "stdio",
         *,
-        drain: float = 5.0,
+        drain: float | None = None,
         debug: bool | None = None,
         max_threads: int = 64,
     ) -> None:
@@ -296,7 +346,7 @@ class Server:
             self._running = None
 
     def _options(
-        self, transport: str, drain: float, debug: bool | None, max_threads: int, loop: str
+        self, transport: str, drain: float | None, debug: bool | None, max_threads: int, loop: str
     ) -> Options:
         from . import _run
 

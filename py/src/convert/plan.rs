@@ -1,7 +1,7 @@
 //! What turns a decoded JSON value into what a parameter's annotation promises.
 //!
-//! The annotation was read once, in `ferromcp/_schema.py`, and the engine has checked the value against the schema made from
-//! it. So a plan checks nothing: where the value is not of the kind that a step is for, the step passes it on.
+//! The annotation was read once, in `ferromcp/_schema.py`, and the engine has checked the value against the schema made
+//! from it. So a plan checks nothing: where the value is not of the kind that a step is for, the step passes it on.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -49,7 +49,8 @@ impl Plan {
         Err(PyTypeError::new_err("a plan is None, a name, a pair, or callable"))
     }
 
-    /// The converted value, or None where it can stay as it is. Lists and dicts are changed in place: nobody else holds them.
+    /// The converted value, or None where it can stay as it is. Lists and dicts are changed in place: nobody else holds
+    /// them.
     pub(crate) fn apply<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match self {
             Self::Int => {
@@ -74,7 +75,12 @@ impl Plan {
             }
             Self::Dict(inner) => {
                 let Ok(dict) = value.cast_exact::<PyDict>() else { return Ok(None) };
-                for (key, item) in dict.items().iter().map(|pair| pair.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()).collect::<PyResult<Vec<_>>>()? {
+                for (key, item) in dict
+                    .items()
+                    .iter()
+                    .map(|pair| pair.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>())
+                    .collect::<PyResult<Vec<_>>>()?
+                {
                     if let Some(item) = inner.apply(&item)? {
                         dict.set_item(key, item)?;
                     }

@@ -1,7 +1,8 @@
 //! JSON text to Python values.
 //!
-//! jiter is quick and refuses a few things that Python's own parser takes: unpaired surrogate escapes, integers past its
-//! bound, deep nesting. Whatever it refuses goes to `json.loads`, so that the peer's text decides and not the parser.
+//! jiter is quick and refuses a few things that Python's own parser takes: unpaired surrogate escapes, integers past
+//! its bound, deep nesting. Whatever it refuses goes to `json.loads`, so that the peer's text decides and not the
+//! parser.
 
 use jiter::{FloatMode, PartialMode, PythonParse, StringCacheMode};
 use pyo3::exceptions::PyValueError;

@@ -1,8 +1,8 @@
 //! Python values to JSON text, straight into one buffer.
 //!
-//! Decides what has a JSON form: None, bool, int, float, str, list, tuple and dict with str keys have their own; for every
-//! other value `ferromcp._results.plain` gives one of these in its place or says that there is none. NaN and infinite
-//! numbers have none. A refusal names the place.
+//! Decides what has a JSON form: None, bool, int, float, str, list, tuple and dict with str keys have their own; for
+//! every other value `ferromcp._results.plain` gives one of these in its place or says that there is none. NaN and
+//! infinite numbers have none. A refusal names the place.
 
 use super::raw::Json;
 use crate::error::{self, SerializationError};
@@ -154,8 +154,8 @@ impl Writer<'_> {
         let mut position: ffi::Py_ssize_t = 0;
         loop {
             let (mut key, mut item) = (std::ptr::null_mut(), std::ptr::null_mut());
-            // SAFETY: `dict` is a dict that we hold; key and item are borrowed from it and given references of their own before
-            // any Python code can run.
+            // SAFETY: `dict` is a dict that we hold; key and item are borrowed from it and given references of their
+            // own before any Python code can run.
             let (key, item) = unsafe {
                 if ffi::PyDict_Next(dict.as_ptr(), &mut position, &mut key, &mut item) == 0 {
                     break;

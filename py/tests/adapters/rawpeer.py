@@ -1,7 +1,7 @@
-"""A client of raw lines: sends one request at a time and writes down everything that comes back until its answer.
+"""A client of raw lines: sends a request and writes down everything that comes back until its answer.
 
-Decides nothing about what is right; it answers what servers ask of clients with fixed values, so that two servers can
-be told apart by their transcripts.
+Decides nothing about what is right; it answers what servers ask of clients with fixed values, so that two
+servers can be told apart by their transcripts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ CAPABILITIES: Message = {"elicitation": {"form": {}}, "sampling": {}, "roots": {
 CLIENT = {"name": "rawpeer", "version": "1"}
 ANSWERS: dict[str, Message] = {
     "elicitation/create": {"action": "accept", "content": {"color": "red", "value": "red"}},
-    "sampling/createMessage": {"role": "assistant", "content": {"type": "text", "text": "said"}, "model": "m"},
+    "sampling/createMessage": {
+        "role": "assistant",
+        "content": {"type": "text", "text": "said"},
+        "model": "m",
+    },
     "roots/list": {"roots": [{"uri": "file:///tmp"}]},
 }
 DEADLINE = 30.0
@@ -48,7 +52,7 @@ class RawPeer:
 
     def __init__(self, command: list[str], era: str, **environment: str) -> None:
         self.era = era
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the process
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -73,6 +77,8 @@ class RawPeer:
 
     def close(self) -> int:
         """Ends the input and waits for the process; its exit code. Its stderr is in `errors` then."""
+        if self._log.closed:
+            return self.process.wait()
         assert self.process.stdin is not None
         self.process.stdin.close()
         try:

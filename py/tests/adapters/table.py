@@ -142,21 +142,23 @@ FASTMCP = [
     call("add", a=5, b=6),
 ]
 
+# What the engine refuses by itself never reaches middleware; so the rows that middleware is asked about come
+# first.
 MIDDLEWARE = [
-    *FASTMCP,
+    ("lists tools", "tools/list", None),
+    ("reads text", "resources/read", {"uri": "mem://note"}),
+    ("gets a prompt", "prompts/get", {"name": "ask", "arguments": {"topic": "rust"}}),
+    call("add", a=1, b=2),
     call("text", value="refuse"),
+    call("fail", kind="tool"),
     call("what_was_watched"),
+    *FASTMCP,
 ]
 
 LOWLEVEL: list[Row] = [
     ("lists tools", "tools/list", None),
     ("lists more", "tools/list", {"cursor": "more"}),
     ("bad cursor", "tools/list", {"cursor": "bad"}),
-    ("lists resources", "resources/list", None),
-    ("sets the level", "logging/setLevel", {"level": "info"}),
-    ("sets a level that is none", "logging/setLevel", {"level": "loud"}),
-    ("subscribes", "resources/subscribe", {"uri": "mem://a"}),
-    ("unsubscribes", "resources/unsubscribe", {"uri": "mem://a"}),
     ("custom method", "example/double", {"value": 21}),
     ("custom method with bad params", "example/double", {"value": "x"}),
     call("echo", text="hi"),
@@ -167,4 +169,9 @@ LOWLEVEL: list[Row] = [
     call("crash"),
     call("nosuchtool"),
     call("watched"),
+    ("sets the level", "logging/setLevel", {"level": "info"}),
+    ("sets a level that is none", "logging/setLevel", {"level": "loud"}),
+    ("subscribes", "resources/subscribe", {"uri": "mem://a"}),
+    ("unsubscribes", "resources/unsubscribe", {"uri": "mem://a"}),
+    ("lists prompts", "prompts/list", None),
 ]

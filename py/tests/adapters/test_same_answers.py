@@ -1,12 +1,12 @@
 """Every road gives the answers of the stock server, in both eras.
 
-The same file is run by its own SDK and by us, asked the same requests in the same order, and everything that comes back
-is compared as JSON.
+The same file is run by its own SDK and by us, asked the same requests in the same order, and everything that
+comes back is compared as JSON.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import pytest
@@ -44,13 +44,13 @@ def transcript(command: list[str], era: str, table: list[Row]) -> dict[str, list
         return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def expected(server: str, era: str) -> dict[str, list[Message]]:
     return transcript(stock(server), era, TABLES[server])
 
 
 def comparable(messages: list[Message]) -> list[Any]:
-    """A transcript without what differs from run to run, and without the wording of errors that the engine chooses."""
+    """A transcript without what differs from run to run, and without the wording of the engine's errors."""
     found = []
     for message in messages:
         result, error = message.get("result"), message.get("error")

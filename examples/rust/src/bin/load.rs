@@ -2,9 +2,9 @@
 //!
 //! usage: load [--tool echo] [--bytes 16] [--window 64] [--calls 200000] [--era modern|legacy] -- COMMAND [ARG...]
 //!
-//! `seq_us`: one call at a time, median and 99th percentile of the time to its answer. `rps`: calls a second with `window` calls
-//! in flight. `cpu_us`: the server's processor time (user and system, all threads) for each of those; `seq_cpu_us` the same
-//! one at a time. Processor times come from /proc, so it needs Linux.
+//! `seq_us`: one call at a time, median and 99th percentile of the time to its answer. `rps`: calls a second with
+//! `window` calls in flight. `cpu_us`: the server's processor time (user and system, all threads) for each of those;
+//! `seq_cpu_us` the same one at a time. Processor times come from /proc, so it needs Linux.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -181,7 +181,9 @@ fn measure(options: &Options) -> io::Result<String> {
 
 fn main() -> ExitCode {
     let Some(options) = options() else {
-        eprintln!("usage: load [--tool T] [--bytes B] [--window W] [--calls N] [--era modern|legacy] -- COMMAND [ARG...]");
+        eprintln!(
+            "usage: load [--tool T] [--bytes B] [--window W] [--calls N] [--era modern|legacy] -- COMMAND [ARG...]"
+        );
         return ExitCode::from(2);
     };
     match measure(&options) {

@@ -1,7 +1,7 @@
 """What kind of server an object is.
 
-Decides it by `isinstance` against classes of SDKs that are imported already: an object of theirs can't exist without
-its module. Imports none of them, so that nobody pays for an SDK that is not used.
+Decides it by `isinstance` against classes of SDKs that are imported already: an object of theirs can't exist
+without its module. Imports none of them, so that nobody pays for an SDK that is not used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ class Kind(enum.Enum):
     LOWLEVEL = "mcp.server.lowlevel.Server"
 
 
-SUPPORTED = "ferromcp.Server, fastmcp.FastMCP (4.x), mcp.server.mcpserver.MCPServer and mcp.server.lowlevel.Server (2.x)"
+SUPPORTED = (
+    "ferromcp.Server, fastmcp.FastMCP (4.x), mcp.server.mcpserver.MCPServer and "
+    "mcp.server.lowlevel.Server (2.x)"
+)
 
 # In this order: nothing forbids a subclass of more than one.
 _CLASSES = (
@@ -53,5 +56,7 @@ def require_kind(app: Any) -> Kind:
     kind = kind_of(app)
     if kind is None:
         cls = type(app)
-        raise ConfigurationError(f"can't serve a {cls.__module__}.{cls.__qualname__}: supported are {SUPPORTED}")
+        raise ConfigurationError(
+            f"can't serve a {cls.__module__}.{cls.__qualname__}: supported are {SUPPORTED}"
+        )
     return kind

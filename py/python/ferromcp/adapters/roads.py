@@ -1,8 +1,9 @@
 """Which road an app takes onto the engine, and why.
 
-Decides the road: the fastest one whose behaviour is known to be the same. "Known" means that exactly these versions of
-the SDKs are covered by this project's comparison tests; a version that nobody has compared gets a slower road, on which
-more of the SDK's own code runs. How a road works is left to the modules of the same name.
+Decides the road: the fastest one whose behaviour is known to be the same. "Known" means that exactly these
+versions of the SDKs are covered by this project's comparison tests; a version that nobody has compared gets a
+slower road, on which more of the SDK's own code runs. How a road works is left to the modules of the same
+name.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MAJORS = {"mcp": 2, "fastmcp": 4}
 
 @dataclass(frozen=True)
 class Explanation:
-    """The road an app takes. `reasons` says what keeps it from a faster one; empty when it takes the fastest."""
+    """The road an app takes. `reasons` says what keeps it from a faster one, if anything does."""
 
     road: Road
     kind: str
@@ -63,7 +64,7 @@ def choose(app: Any, road: str | None = None) -> Explanation:
     versions = _versions(kind)
     _require_major(versions, wanted)
     untested = tuple(
-        f"{name} {version} is not among the versions compared with the stock server ({', '.join(TESTED[name])})"
+        f"{name} {version} is not a version compared with the stock server ({', '.join(TESTED[name])})"
         for name, version in versions.items()
         if version not in TESTED[name]
     )
@@ -95,7 +96,7 @@ def _require_major(versions: Mapping[str, str], wanted: str | None) -> None:
     for name, version in versions.items():
         if version != "unknown" and version.partition(".")[0] != str(MAJORS[name]):
             raise ConfigurationError(
-                f"{name} {version} can't be served: {name} {MAJORS[name]}.x is supported, such as {TESTED[name][-1]}"
+                f"{name} {version} can't be served: supported is {name} {MAJORS[name]}.x ({TESTED[name][-1]})"
             )
 
 

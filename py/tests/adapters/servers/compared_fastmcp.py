@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -170,7 +171,7 @@ def fail(kind: str) -> str:
     if kind == "tool":
         raise ToolError("told so")
     if kind == "protocol":
-        raise MCPError(code=-32050, message="own code", data={"why": kind})
+        raise MCPError(code=1234, message="own code", data={"why": kind})
     if kind == "capability":
         raise MCPError(code=-32021, message="needs sampling", data={"requiredCapabilities": {"sampling": {}}})
     if kind == "stop":
@@ -366,6 +367,13 @@ async def hide(name: str, ctx: Context) -> str:
     """Hide a tool from this session."""
     await ctx.disable_components(names={name}, components={"tool"})
     return "hidden"
+
+
+@mcp.tool
+def block(ms: int) -> str:
+    """Block the thread."""
+    time.sleep(ms / 1000)
+    return "done"
 
 
 @mcp.tool

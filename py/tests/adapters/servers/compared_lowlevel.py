@@ -49,7 +49,7 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Any:
         case "none":
             return None
         case "error":
-            return types.ErrorData(code=-32055, message="as data", data=[1])
+            return types.ErrorData(code=1234, message="as data", data=[1])
         case "watched":
             return types.CallToolResult(content=[], structured_content={"watched": watched})
         case "crash":
@@ -76,6 +76,12 @@ async def subscribe(ctx: Context, params: types.SubscribeRequestParams) -> types
     return types.EmptyResult()
 
 
+async def list_resources(
+    ctx: Context, params: types.PaginatedRequestParams | None
+) -> types.ListResourcesResult:
+    return types.ListResourcesResult(resources=[])
+
+
 class CustomParams(types.RequestParams):
     value: int
 
@@ -98,6 +104,7 @@ server: Server[Any] = Server(
     lifespan=lifespan,
     on_list_tools=list_tools,
     on_call_tool=call_tool,
+    on_list_resources=list_resources,
     on_set_logging_level=set_level,
     on_subscribe_resource=subscribe,
     on_roots_list_changed=roots_changed,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
@@ -118,7 +119,7 @@ def fail(kind: str) -> str:
     if kind == "tool":
         raise ToolError("told so")
     if kind == "protocol":
-        raise MCPError(code=-32050, message="own code", data={"why": kind})
+        raise MCPError(code=1234, message="own code", data={"why": kind})
     if kind == "stop":
         raise StopIteration
     raise ValueError("secret")
@@ -251,6 +252,13 @@ async def grow(name: str, ctx: Context[Any, Any]) -> str:
     await ctx.notify_tools_changed()
     await ctx.notify_resource_updated("mem://note")
     return "grown"
+
+
+@mcp.tool()
+def block(ms: int) -> str:
+    """Block the thread."""
+    time.sleep(ms / 1000)
+    return "done"
 
 
 @mcp.tool()

@@ -1,4 +1,4 @@
-"""The plain FastMCP again, with middleware that watches, changes and refuses, so that it can't take the direct lane."""
+"""The plain FastMCP again, with middleware that watches, changes and refuses: not for the direct lane."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ class Watch(Middleware):
         watched.append(str(context.method))
         return await call_next(context)
 
-    async def on_call_tool(self, context: MiddlewareContext[Any], call_next: CallNext[Any, ToolResult]) -> ToolResult:
+    async def on_call_tool(
+        self, context: MiddlewareContext[Any], call_next: CallNext[Any, ToolResult]
+    ) -> ToolResult:
         if context.message.name == "text" and context.message.arguments == {"value": "refuse"}:
             raise ToolError("refused")
         result = await call_next(context)

@@ -1,7 +1,7 @@
-"""The direct lane: a plain tool's own validation, function and conversion of results, and nothing else of fastmcp's.
+"""The direct lane: a plain tool's own validation and function, and nothing else of fastmcp's.
 
-Decides which calls take it. What fastmcp would do besides and find nothing to do is left out; `plain` says when that
-is so, `request` how such a call runs.
+Decides which calls take it. What fastmcp would do besides and find nothing to do is left out; `plain` says
+when that is so, `request` how such a call runs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class DirectAdapter(FastMCPHandlerAdapter):
 
     def bind(self, native: NativeServer) -> None:
         super().bind(native)
-        native.set_sync_delegate(self.serve_on_thread)
+        native.set_sync_delegate(self.serve_on_thread, ["tools/call"])
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -59,7 +59,7 @@ class DirectAdapter(FastMCPHandlerAdapter):
             return await super().call_tool(call, params, version, modern=modern)
         request = DirectRequest(self, call, params)
         request.enter()
-        return await request.run(plan.tool)
+        return await request.run(plan)
 
     def serve_on_thread(self, call: Call) -> bytes | Coroutine[Any, Any, bytes] | None:
         """Answers a plain call of a sync function; None for any other, which the loop serves."""
@@ -68,7 +68,7 @@ class DirectAdapter(FastMCPHandlerAdapter):
         if name is None or threads is None or not self.quick():
             return None
         plan = self._plan(name)
-        if plan is None or plan.adapter is None:
+        if plan is None or not plan.inline:
             return None
         version = call.protocol_version
         params = decode(call.params)
@@ -81,7 +81,7 @@ class DirectAdapter(FastMCPHandlerAdapter):
         request.enter()
         threads.enter(call)
         try:
-            return request.run_inline(plan.tool, plan.adapter)
+            return request.run_inline(plan)
         finally:
             threads.leave()
 

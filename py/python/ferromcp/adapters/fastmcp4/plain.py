@@ -1,8 +1,8 @@
 """Which `FastMCP` objects, and which of their tools, can be served by the tool's own run method alone.
 
-Decides it from what `FastMCP.call_tool` of the tested version would do besides: with no middleware that looks at calls,
-no transforms, one local provider and no extensions, it finds the tool and runs it. An app may change while it runs;
-`Lane` looks at every call.
+Decides it from what `FastMCP.call_tool` of the tested version would do besides: with no middleware that looks
+at calls, no transforms, one local provider and no extensions, it finds the tool and runs it. An app may
+change while it runs; `Lane` looks at every call.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from fastmcp.utilities.types import get_cached_typeadapter
 from mcp.server.request_state import RequestStateBoundary
 from pydantic import TypeAdapter
 
+from .convert import Converter
+
 __all__ = ["Lane", "Plan", "hindrances"]
 
 # Methods of FastMCP that stand between a request and a tool's run method.
@@ -30,7 +32,9 @@ _ON_THE_WAY = ("_on_call_tool", "call_tool", "get_tool", "_get_tool", "_rebind_p
 def hindrances(app: FastMCP[Any]) -> tuple[str, ...]:
     """What keeps `app` from the direct lane; empty when nothing does."""
     local = app._local_provider
-    middleware = [type(part).__name__ for part in app.middleware if type(part) is not DereferenceRefsMiddleware]
+    middleware = [
+        type(part).__name__ for part in app.middleware if type(part) is not DereferenceRefsMiddleware
+    ]
     found = {
         f"{type(app).__qualname__} is a subclass of FastMCP": type(app) is not FastMCP,
         f"it has middleware ({', '.join(middleware)})": bool(middleware),
@@ -54,24 +58,28 @@ def _has_stock_handler(app: FastMCP[Any]) -> bool:
 
 
 class Plan:
-    """How one tool runs. `adapter` is set for a sync function that needs nothing from the loop."""
+    """How one tool runs.
 
-    __slots__ = ("adapter", "tool")
+    `adapter` checks the arguments and calls the function, as `FunctionTool.run` does; None where there is a
+    timeout to keep. `inline`: the function is sync and needs nothing from the loop.
+    """
+
+    __slots__ = ("adapter", "converter", "inline", "tool")
 
     def __init__(self, tool: FunctionTool) -> None:
         self.tool = tool
-        self.adapter: TypeAdapter[Any] | None = _inline(tool)
-
-
-def _inline(tool: FunctionTool) -> TypeAdapter[Any] | None:
-    """The validator that calls the tool's function, as `FunctionTool.run` makes it; None when it needs the loop."""
-    if not tool.run_in_thread or tool.timeout is not None or is_coroutine_function(tool.fn):
-        return None
-    body = _wrap_body_errors(tool.fn, materialize_generators=True)
-    if without_injected_parameters(body, run_in_thread=True) is not body:
-        return None
-    adapter: TypeAdapter[Any] = get_cached_typeadapter(_wrap_body_errors(body))
-    return adapter
+        self.converter = Converter(tool)
+        self.adapter: TypeAdapter[Any] | None = None
+        self.inline = False
+        if tool.timeout is None:
+            body = _wrap_body_errors(tool.fn, materialize_generators=True)
+            function = without_injected_parameters(body, run_in_thread=tool.run_in_thread)
+            self.adapter = get_cached_typeadapter(_wrap_body_errors(function))
+            self.inline = function is body and tool.run_in_thread and not is_coroutine_function(tool.fn)
+            if not (self.inline or is_coroutine_function(function)):
+                # A sync function that has to run on the loop's thread, or on a worker of the loop's: `run`
+                # knows how.
+                self.adapter = None
 
 
 class Lane:
@@ -110,4 +118,3 @@ class Lane:
                 return None
             plan = self._plans[name] = Plan(tool)
         return plan if tool.meta is None or is_enabled(tool) else None
-

@@ -1,8 +1,8 @@
 """One call on the direct lane, from its parameters to the text of its result.
 
-What fastmcp would make for every call (its request context, the SDK's context and session behind it) is made when
-somebody asks for it. A failure or an unusual result is given to fastmcp's own handler, which then does what it always
-does: messages, masking, log lines, the forms of older revisions.
+What fastmcp would make for every call (its request context, the SDK's context and session behind it) is made
+when somebody asks for it. A failure or an unusual result is given to fastmcp's own handler, which then does
+what it always does: messages, masking, log lines, the forms of older revisions.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from fastmcp.server.context import Context, _current_context
 from fastmcp.server.dependencies import FastMCPRequestContext, fastmcp_request_ctx
 from fastmcp.server.providers.prefab_payload import payload_has_identities
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
-from fastmcp.tools.function_tool import FunctionTool, _strict_input_validation, _ToolBodyError, _validate_input
+from fastmcp.tools.function_tool import (
+    FunctionTool,
+    _strict_input_validation,
+    _ToolBodyError,
+    _validate_input,
+)
 from mcp.server.context import ServerRequestContext
 from mcp.server.runner import aclose_shielded
 from mcp_types import CallToolRequestParams, CallToolResult, InputRequiredResult, RequestParams
-from pydantic import TypeAdapter
 from pydantic import ValidationError as PydanticValidationError
 
-from ..mcp2.channel import CallChannel
 from ..mcp2.errors import to_engine
 from ..mcp2.handler import call_result_text
 from ..mcp2.inline import drive
@@ -34,6 +37,7 @@ from ..mcp2.session import LazySession
 if TYPE_CHECKING:
     from ..._native import Call
     from .direct import DirectAdapter
+    from .plain import Plan
 
 __all__ = ["DirectRequest"]
 
@@ -76,55 +80,72 @@ class DirectRequest:
 
     # On the loop.
 
-    async def run(self, tool: FunctionTool) -> bytes:
-        """Runs the tool as fastmcp does."""
+    async def run(self, plan: Plan) -> bytes:
+        """Runs the tool on the loop."""
         try:
+            if plan.adapter is None or plan.inline:
+                # A timeout to keep, or a thread to use: fastmcp's own run method does that.
+                try:
+                    outcome: Outcome = await plan.tool._run(self._arguments)
+                except Exception as error:
+                    outcome = error
+                return await self._answer(outcome)
             try:
-                outcome: Outcome = await tool._run(self._arguments)
+                value = _validate_input(plan.adapter, self._arguments, strict=_strict_input_validation())
+            except PydanticValidationError as error:
+                return await self._answer(_bad_arguments(error))
             except Exception as error:
-                outcome = error
-            return await self._answer(outcome)
+                return await self._answer(error)
+            return await self._finish(plan, value)
         finally:
             await self._close()
 
+    async def _finish(self, plan: Plan, value: Any) -> bytes:
+        """The part of `FunctionTool.run` that waits: for the function, and for what it yields."""
+        try:
+            if inspect.isawaitable(value):
+                value = await value
+            value = await plan.tool._materialize_generator(value)
+        except PydanticValidationError as error:
+            return await self._answer(_body_failed(error))
+        except Exception as error:
+            return await self._answer(error)
+        return plan.converter.text(value) or await self._answer(_converted(plan.tool, value))
+
     # On one of the engine's threads.
 
-    def run_inline(self, tool: FunctionTool, adapter: TypeAdapter[Any]) -> bytes | Coroutine[Any, Any, bytes]:
+    def run_inline(self, plan: Plan) -> bytes | Coroutine[Any, Any, bytes]:
         """Runs a sync tool here and now: `FunctionTool.run` without the hand-over to a worker thread.
 
         A coroutine comes back when the rest has to happen on the loop.
         """
+        assert plan.adapter is not None  # as for every plan that is `inline`
         try:
-            value = _validate_input(adapter, self._arguments, strict=_strict_input_validation())
+            value = _validate_input(plan.adapter, self._arguments, strict=_strict_input_validation())
             if inspect.isawaitable(value) or inspect.isasyncgen(value):
-                return self._await(tool, value)
-            outcome: Outcome = _converted(tool, value)
+                return self._finish_and_close(plan, value)
         except PydanticValidationError as error:
-            outcome = _bad_arguments(error)
+            outcome: Outcome = _bad_arguments(error)
         except StopIteration:
             # What becomes of it when it leaves a worker thread of anyio's.
             outcome = RuntimeError("coroutine raised StopIteration")
         except Exception as error:
             outcome = error
-        if self._made is not None and self._session.used is not None:
+        else:
+            text = plan.converter.text(value)
+            if text is not None and not self._was_used:
+                return text
+            outcome = _converted(plan.tool, value)
+        if self._was_used:
             return self._answer_and_close(outcome)
         if isinstance(outcome, Exception):
             # Nothing in fastmcp's handling of a failure waits.
             return drive(self._answer(outcome))
         return _text(outcome) or self._answer_and_close(outcome)
 
-    async def _await(self, tool: FunctionTool, value: Any) -> bytes:
+    async def _finish_and_close(self, plan: Plan, value: Any) -> bytes:
         try:
-            try:
-                if inspect.isawaitable(value):
-                    value = await value
-                outcome: Outcome = _converted(tool, await tool._materialize_generator(value))
-            except PydanticValidationError as error:
-                outcome = _ToolBodyError(str(error))
-                outcome.__cause__ = error
-            except Exception as error:
-                outcome = error
-            return await self._answer(outcome)
+            return await self._finish(plan, value)
         finally:
             await self._close()
 
@@ -161,6 +182,11 @@ class DirectRequest:
             await aclose_shielded(session.used)
 
     @property
+    def _was_used(self) -> bool:
+        """Whether the function looked at its session, so that there is something to close."""
+        return self._made is not None and self._session.used is not None
+
+    @property
     def _session(self) -> LazySession:
         session = self.context.session
         assert isinstance(session, LazySession)  # `context` makes no other
@@ -171,15 +197,24 @@ class DirectRequest:
         return self._params.get("arguments") or {}
 
 
-def _converted(tool: FunctionTool, value: Any) -> ToolResult:
+def _converted(tool: FunctionTool, value: Any) -> Outcome:
     """The end of `FunctionTool.run` and of `Tool._run`."""
-    if isinstance(value, InputRequiredResult):
-        return InputRequiredToolResult(value)
-    return tool._mark_non_object_result(tool.convert_result(value))
+    try:
+        if isinstance(value, InputRequiredResult):
+            return InputRequiredToolResult(value)
+        return tool._mark_non_object_result(tool.convert_result(value))
+    except Exception as error:
+        return error
 
 
 def _bad_arguments(error: PydanticValidationError) -> ValidationError:
     found = ValidationError(str(error), log_level=logging.WARNING)
+    found.__cause__ = error
+    return found
+
+
+def _body_failed(error: PydanticValidationError) -> _ToolBodyError:
+    found = _ToolBodyError(str(error))
     found.__cause__ = error
     return found
 
@@ -231,7 +266,7 @@ class _LazyContext(FastMCPRequestContext):
 
 
 class _Replay:
-    """What `FastMCP._on_call_tool` sees as its server, and that as its tool, when the tool has run already."""
+    """What `FastMCP._on_call_tool` sees as its server, and that as its tool, when the tool has run."""
 
     def __init__(self, app: FastMCP[Any], outcome: Outcome) -> None:
         self._app = app

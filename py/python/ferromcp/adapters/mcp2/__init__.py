@@ -1,7 +1,7 @@
 """Servers of the `mcp` package 2.x: `MCPServer` and the low-level `Server` under it.
 
-Imported only when such an object is served. Each road stands on the one below it: what `handler` has no quick way for
-goes through `dispatcher`.
+Imported only when such an object is served. Each road stands on the one below it: what `handler` has no quick
+way for goes through `dispatcher`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["adapt_lowlevel", "adapt_mcp", "has_dispatcher_seam"]
 
 
 def has_dispatcher_seam() -> bool:
-    """Whether the installed `mcp` has the runner and the dispatcher protocol that our dispatcher stands in for."""
+    """Whether the installed `mcp` has the runner and the dispatcher protocol that ours stands in for."""
     try:
         from mcp.server.connection import Connection, NotifyOnlyOutbound
         from mcp.server.runner import serve_connection, serve_one

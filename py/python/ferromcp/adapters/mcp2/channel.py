@@ -1,7 +1,7 @@
 """The way back to the peer: the SDK's `DispatchContext` and `Outbound` over native calls and streams.
 
-Decides which native function carries what. Era rules stay where they are: the SDK decides what may be sent, the engine
-refuses what the peer's revision has no place for.
+Decides which native function carries what. Era rules stay where they are: the SDK decides what may be sent,
+the engine refuses what the peer's revision has no place for.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from mcp.shared.dispatcher import CallOptions, ProgressFnT
 from mcp.shared.exceptions import MCPError as SdkError
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.transport_context import TransportContext
-from mcp_types import REQUEST_TIMEOUT
+from mcp_types import INVALID_REQUEST, REQUEST_TIMEOUT
 from opentelemetry.propagate import inject
 
-from ...errors import FerroMCPError
+from ...errors import FerroMCPError, NoBackChannel
 from .errors import from_engine
 from .text import decode, encode
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..._native import Call
     from ..._native import Server as NativeServer
 
-__all__ = ["DUPLEX", "CallChannel", "Progress", "StreamChannel"]
+__all__ = ["DUPLEX", "CallChannel", "Progress", "StreamChannel", "ask_peer"]
 
 logger = logging.getLogger("ferromcp.adapters")
 
@@ -57,7 +57,7 @@ class Progress:
             self._waiting.pop(token, None)
 
     def receiver(self, params: Mapping[str, Any] | None) -> Callable[[], Awaitable[None]] | None:
-        """What a `notifications/progress` with these parameters has to call, if it is for a request of ours."""
+        """What a `notifications/progress` has to call, if it is about a request of ours."""
         token = (params or {}).get("progressToken")
         report = self._waiting.get(token) if isinstance(token, str) else None
         if report is None or params is None:
@@ -69,8 +69,8 @@ class Progress:
         async def deliver() -> None:
             try:
                 await report(
-                    float(progress),
-                    float(total) if _is_number(total) else None,
+                    float(cast(float, progress)),
+                    float(cast(float, total)) if _is_number(total) else None,
                     message if isinstance(message, str) else None,
                 )
             except Exception:
@@ -82,6 +82,19 @@ class Progress:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+async def ask_peer(ask: Ask, method: str, params: bytes | None) -> bytes:
+    """One request to a legacy peer; fails as the SDK's own do."""
+    try:
+        pending = ask(method, params, None)
+    except NoBackChannel as error:
+        # The engine sends nothing that the client has not declared, and nothing before the client is ready.
+        raise SdkError(code=INVALID_REQUEST, message=str(error)) from None
+    try:
+        return await pending
+    except FerroMCPError as error:
+        raise from_engine(error) from None
 
 
 async def _request(
@@ -103,11 +116,9 @@ async def _request(
         out.pop("_meta", None)
     try:
         with anyio.fail_after(opts.get("timeout")):
-            answer = await ask(method, encode(out) if out else None, None)
+            answer = await ask_peer(ask, method, encode(out) if out else None)
     except TimeoutError:
         raise SdkError(code=REQUEST_TIMEOUT, message=f"Request {method!r} timed out") from None
-    except FerroMCPError as error:
-        raise from_engine(error) from None
     finally:
         progress.forget(token)
     result: dict[str, Any] = decode(answer)

@@ -1,14 +1,14 @@
 """The engine's configuration for a server of the SDK's.
 
-Decides who answers what: the SDK, wherever it derives an answer at call time, keeps a state of its own, or lets
-middleware look. What is declared here keeps the engine from asking about methods that the server has no handler for.
+Decides who answers what: the SDK, wherever it derives an answer at call time, keeps a state of its own, or
+lets middleware look. What is declared here keeps the engine from asking about methods that the server has no
+handler for.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcp_types.methods import SPEC_CLIENT_METHODS
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
 if TYPE_CHECKING:
@@ -26,6 +26,13 @@ _DELEGATE = (
     "resources/unsubscribe",
     "subscriptions/listen",
 )
+_STANDS_UNDER = {
+    "tools": "tools",
+    "resources": "resources",
+    "prompts": "prompts",
+    "completion/complete": "completions",
+    "logging/setLevel": "logging",
+}
 # A newer SDK may know revisions that this engine does not.
 _REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 
@@ -34,12 +41,15 @@ def engine_config(server: Server[Any]) -> dict[str, Any]:
     """The configuration as the engine reads it."""
     options = server.create_initialization_options()
     capabilities = options.capabilities.model_dump(by_alias=True, mode="json", exclude_none=True)
+    for method in server._request_handlers:
+        _offer(capabilities, method)
     config: dict[str, Any] = {
         "info": server.server_info.model_dump(by_alias=True, mode="json", exclude_none=True),
         "catalogue": "delegated",
         "capabilities": capabilities,
         "delegate": _DELEGATE,
-        "extraMethods": sorted(set(server._request_handlers) - SPEC_CLIENT_METHODS),
+        # All of them: whether a revision has a method is for the SDK to say, where it serves it at all.
+        "extraMethods": sorted(server._request_handlers),
         "revisions": [version for version in KNOWN_PROTOCOL_VERSIONS if version in _REVISIONS],
         # The app's own code has checked them, or did not want to.
         "outputValidation": "off",
@@ -47,3 +57,16 @@ def engine_config(server: Server[Any]) -> dict[str, Any]:
     if options.instructions is not None:
         config["instructions"] = options.instructions
     return config
+
+
+def _offer(capabilities: dict[str, Any], method: str) -> None:
+    """Declares what `method` stands under, where the SDK serves it and declares nothing.
+
+    The SDK declares tools only with a handler that lists them, say, and serves calls all the same; the engine
+    asks nobody about a method whose capability is not declared.
+    """
+    name = _STANDS_UNDER.get(method) or _STANDS_UNDER.get(method.partition("/")[0])
+    if name is not None:
+        settings = capabilities.setdefault(name, {})
+        if method in ("resources/subscribe", "resources/unsubscribe"):
+            settings["subscribe"] = True

@@ -1,7 +1,7 @@
 """`mcp.shared.dispatcher.Dispatcher` over one of the engine's streams.
 
-The engine does what the SDK's own dispatcher does: framing, ids, correlation, cancellation. What is left is to hand
-requests and notifications to the SDK's callbacks and their results back.
+The engine does what the SDK's own dispatcher does: framing, ids, correlation, cancellation. What is left is
+to hand requests and notifications to the SDK's callbacks and their results back.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The SDK's errors as ours and ours as the SDK's.
 
-Which exception means which code is the SDK's own choice, repeated here because the SDK makes it inside the loop that
-the engine stands in for (`mcp.shared.jsonrpc_dispatcher`, `mcp.server.runner.modern_error_data`).
+Which exception means which code is the SDK's own choice, repeated here because the SDK makes it inside the
+loop that the engine stands in for (`mcp.shared.jsonrpc_dispatcher`, `mcp.server.runner.modern_error_data`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The handler road: `tools/call` straight to the server's own handler, everything else by the runner.
 
-A plain call (see `plain`) skips what would find nothing to do: validation that has passed before, spans that nobody
-records, the seal of a state that is not there. Middleware that the SDK itself does not bring keeps a call on the
-runner's road, since it may watch or change anything.
+A plain call (see `plain`) skips what would find nothing to do: validation that has passed before, spans that
+nobody records, the seal of a state that is not there. Middleware that the SDK itself does not bring keeps a
+call on the runner's road, since it may watch or change anything.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _to_json = CallToolResult.__pydantic_serializer__.to_json
 
 
 def call_result_text(result: CallToolResult) -> bytes:
-    """The JSON text of a result, as the SDK dumps it; the engine leaves out what the peer's revision does not know."""
+    """The JSON text of a result. The engine leaves out what the peer's revision does not know."""
     return _to_json(result, by_alias=True, exclude_none=True)
 
 
@@ -59,8 +59,8 @@ class HandlerAdapter(RunnerAdapter):
             version = call.protocol_version
             modern = version in MODERN_PROTOCOL_VERSIONS
             if self.plain.is_plain(params, version, modern=modern) and not tracing():
-                if not (modern or self.peer(call.stream).is_open):
-                    await self.legacy(call)
+                if not modern and not (await self.legacy(call)).is_open:
+                    return await self.by_runner(call, params)
                 return await self.call_tool(call, params, version, modern=modern)
         return await self.by_runner(call, params)
 
@@ -115,7 +115,7 @@ class HandlerAdapter(RunnerAdapter):
         return await handler(context)
 
     def connect(self, channel: CallChannel) -> Connection:
-        """The SDK's connection behind a request: its own in the modern era, its stream's in the legacy one."""
+        """The SDK's connection behind a request: its own in the modern era, else its stream's."""
         return modern_connection(channel) if channel.modern else self.peer(channel.call.stream).connection
 
     async def shape(self, result: HandlerResult, context: ServerRequestContext[Any, Any]) -> bytes:

@@ -1,8 +1,12 @@
-"""`MCPServer` on the handler road, with its sync tools on the engine's own threads.
+"""`MCPServer` on the handler road, and its plain tools by their own run method.
 
-The stock server hands each sync tool to a worker thread and waits for it. Here the thread that has read the request runs
-it: the same handler of `MCPServer`, driven to its end without a loop, with the tool's function in the place of the
-hand-over. Tools that ask for their context or have resolvers may wait for the loop; they stay on it.
+A tool that asks for no context and has no resolvers sees nothing of its request, so that nothing has to be
+made for it: its `run` is what `MCPServer`'s handler comes to. What becomes of a failure is still that
+handler's business.
+
+A sync tool runs on the thread that has read the request. The stock server hands it to a worker thread and
+waits; here the same `run` is driven to its end without a loop, with the function in the place of the
+hand-over.
 """
 
 from __future__ import annotations
@@ -39,13 +43,14 @@ class MCPServerAdapter(HandlerAdapter):
     def __init__(self, app: MCPServer[Any]) -> None:
         super().__init__(app._lowlevel_server)
         self.app = app
+        self._is_stock = _is_stock(app)
         self._threads: WorkerThreads | None = None
-        self._inline: dict[str, tuple[Tool, _Inline | None]] = {}
+        self._known: dict[str, tuple[Tool, _PlainTool | None]] = {}
 
     def bind(self, native: NativeServer) -> None:
         super().bind(native)
-        if _is_stock(self.app):
-            native.set_sync_delegate(self.serve_on_thread)
+        if self._is_stock:
+            native.set_sync_delegate(self.serve_on_thread, ["tools/call"])
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -54,11 +59,24 @@ class MCPServerAdapter(HandlerAdapter):
         async with super().lifespan():
             yield
 
+    async def call_tool(self, call: Call, params: Mapping[str, Any], version: str, *, modern: bool) -> bytes:
+        tool = self._plain_tool(params["name"]) if self._is_stock else None
+        if tool is None or not tool.is_async:
+            return await super().call_tool(call, params, version, modern=modern)
+        try:
+            result = await tool.run(params)
+            if type(result) is CallToolResult:
+                return call_result_text(result)
+        except Exception as error:
+            raise to_engine(error, "tools/call", modern=modern) from error
+        return await self._shape(call, params, version, result)
+
     def serve_on_thread(self, call: Call) -> bytes | Coroutine[Any, Any, bytes] | None:
         """Answers a plain call of a sync tool; None for any other, which the loop serves."""
         threads = self._threads
-        inline = self._inline_tool(call.name)
-        if inline is None or threads is None or not self.quick():
+        name = call.name
+        tool = self._plain_tool(name) if name is not None else None
+        if tool is None or tool.is_async or threads is None or not self.quick():
             return None
         version = call.protocol_version
         modern = version in MODERN_PROTOCOL_VERSIONS
@@ -69,29 +87,27 @@ class MCPServerAdapter(HandlerAdapter):
             return None
         threads.enter(call)
         try:
-            result = drive(inline.handle(CallToolRequestParams.model_validate(params, by_name=False)))
+            result = drive(tool.run(params))
             if type(result) is CallToolResult:
                 return call_result_text(result)
-            return self._finish(call, params, version, result)
         except Exception as error:
             raise to_engine(error, "tools/call", modern=modern) from error
         finally:
             threads.leave()
+        return self._shape(call, params, version, result)
 
-    def _inline_tool(self, name: str | None) -> _Inline | None:
-        """How to run the tool of this name on the thread it is asked for on, if it can be."""
-        if name is None:
-            return None
+    def _plain_tool(self, name: str) -> _PlainTool | None:
+        """The tool of this name, if it sees nothing of its request."""
         tool = self.app._tool_manager.get_tool(name)
         if tool is None:
             return None
-        known = self._inline.get(name)
+        known = self._known.get(name)
         if known is None or known[0] is not tool:
-            fits = type(tool) is Tool and not (tool.is_async or tool.context_kwarg or tool.resolved_params)
-            known = self._inline[name] = (tool, _Inline(tool) if fits else None)
+            plain = type(tool) is Tool and not (tool.context_kwarg or tool.resolved_params)
+            known = self._known[name] = (tool, _PlainTool(tool) if plain else None)
         return known[1]
 
-    async def _finish(self, call: Call, params: Mapping[str, Any], version: str, result: Any) -> bytes:
+    async def _shape(self, call: Call, params: Mapping[str, Any], version: str, result: Any) -> bytes:
         """Shapes an unusual result on the loop, where the SDK's middleware can look at it."""
         context: ServerRequestContext[Any, Any] = ServerRequestContext(
             session=LazySession(self.channel(call), self.connect, None),
@@ -108,21 +124,37 @@ class MCPServerAdapter(HandlerAdapter):
             raise to_engine(error, "tools/call", modern=modern) from error
 
 
-class _Inline:
-    """What `MCPServer`'s handler sees as its server while it runs one sync tool."""
+class _PlainTool:
+    """A tool that sees nothing of its request."""
+
+    def __init__(self, tool: Tool) -> None:
+        self.is_async = tool.is_async
+        self._tool = tool
+        if not tool.is_async:
+            self._tool = tool.model_copy(update={"fn": _awaitable(tool.fn), "is_async": True})
+
+    async def run(self, params: Mapping[str, Any]) -> Any:
+        """What `MCPServer`'s handler of calls gives for this tool."""
+        nobody: Any = None
+        try:
+            return await self._tool.run(params.get("arguments") or {}, nobody, convert_result=True)
+        except Exception as error:
+            typed = CallToolRequestParams.model_validate(params, by_name=False)
+            replay: Any = _Replay(error)
+            return await MCPServer._handle_call_tool(replay, nobody, typed)
+
+
+class _Replay:
+    """What `MCPServer`'s handler sees as its server when the tool has failed already."""
 
     # Nothing is injected into these tools, so nobody can ask for the bus.
     _subscriptions = None
 
-    def __init__(self, tool: Tool) -> None:
-        self._tool = tool.model_copy(update={"fn": _awaitable(tool.fn), "is_async": True})
-
-    def handle(self, params: CallToolRequestParams) -> Coroutine[Any, Any, Any]:
-        """`MCPServer`'s own handling of the call: its errors, its log lines, its results."""
-        return MCPServer._handle_call_tool(self, None, params)  # type: ignore[arg-type]
+    def __init__(self, error: Exception) -> None:
+        self._error = error
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any) -> Any:
-        return await self._tool.run(arguments, context, convert_result=True)
+        raise self._error
 
 
 def _is_stock(app: MCPServer[Any]) -> bool:
@@ -145,4 +177,3 @@ def _awaitable(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
         return function(*args, **kwargs)
 
     return call
-

@@ -1,8 +1,8 @@
 """Which requests need none of the SDK's checks, because they have been made already.
 
-A `tools/call` is plain when its parameters have the shape that every revision wants and its `_meta` is the one that the
-same client sent with its last request. Then the SDK's validation can only say yes, there is no trace to continue and no
-sealed state to open. Anything else is not plain, and the SDK looks at all of it.
+A `tools/call` is plain when its parameters have the shape that every revision wants and its `_meta` is the
+one that the same client sent with its last request. Then the SDK's validation can only say yes, there is no
+trace to continue and no sealed state to open. Anything else is not plain, and the SDK looks at all of it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ __all__ = ["PlainCalls", "tracing"]
 _ENVELOPE = frozenset(
     (PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY)
 )
-_SILENT = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
+_SILENT = (type(None), trace.ProxyTracerProvider, trace.NoOpTracerProvider)
 
 
 def tracing() -> bool:
     """Whether spans go anywhere: without a provider the OpenTelemetry API only makes empty ones."""
-    return type(trace.get_tracer_provider()) not in _SILENT
+    # Not get_tracer_provider(): that asks the environment each time, and the SDK has done so when it was
+    # imported.
+    return type(trace._TRACER_PROVIDER) not in _SILENT
 
 
 class PlainCalls:

@@ -1,8 +1,8 @@
 """The dispatcher road: the SDK's own `ServerRunner` behind the engine.
 
-All of the SDK's middleware, validation and result shaping runs, for both eras; only its loop and its streams do not.
-A connection of the legacy era is one `serve_connection`, a request of the modern era one `serve_one`, as on the stock
-stdio transport (`mcp.server.runner.serve_dual_era_loop`).
+All of the SDK's middleware, validation and result shaping runs, for both eras; only its loop and its streams
+do not. A connection of the legacy era is one `serve_connection`, a request of the modern era one `serve_one`,
+as on the stock stdio transport (`mcp.server.runner.serve_dual_era_loop`).
 """
 
 from __future__ import annotations
@@ -49,13 +49,18 @@ def modern_connection(channel: CallChannel) -> Connection:
 
 
 class Peer:
-    """One stream, as the SDK sees it. `task` runs the legacy connection, once there is one."""
+    """One stream, as the SDK sees it."""
 
     def __init__(self, dispatcher: NativeDispatcher) -> None:
         self.dispatcher = dispatcher
         self.connection: Connection = Connection.for_loop(dispatcher)
+        # Runs the legacy connection, once there is one.
         self.task: asyncio.Task[None] | None = None
+        # Shakes hands with the SDK.
         self.opening: asyncio.Task[None] | None = None
+        # The peer has said `notifications/initialized`, and the SDK has been told.
+        self.initialized = False
+        self.told = False
 
     @property
     def is_open(self) -> bool:
@@ -121,25 +126,34 @@ class RunnerAdapter:
     async def legacy(self, call: Call) -> Peer:
         """The legacy connection that a request came on, open as far as the SDK is concerned."""
         peer = self.peer(call.stream)
-        loop = asyncio.get_running_loop()
+        self._connect(peer)
+        if call.method == "initialize" or peer.is_open:
+            return peer
+        if peer.opening is None:
+            peer.opening = asyncio.get_running_loop().create_task(self._open(peer, call))
+        # Shielded: others may wait for it too.
+        await asyncio.shield(peer.opening)
+        return peer
+
+    def _connect(self, peer: Peer) -> None:
+        """Starts the SDK's runner for a legacy connection."""
         if peer.task is None:
             connection = serve_connection(
                 self.server, peer.dispatcher, connection=peer.connection, lifespan_state=self.state
             )
-            peer.task = loop.create_task(connection)
-            if call.method != "initialize":
-                peer.opening = loop.create_task(self._open(peer, call))
-        if peer.opening is not None:
-            # Shielded: others may wait for it too.
-            await asyncio.shield(peer.opening)
-            peer.opening = None
-        return peer
+            peer.task = asyncio.get_running_loop().create_task(connection)
+
+    def _tell_initialized(self, peer: Peer) -> None:
+        if not peer.told:
+            peer.told = True
+            self._connect(peer)
+            peer.dispatcher.deliver("notifications/initialized", None)
 
     async def _open(self, peer: Peer, call: Call) -> None:
         """Shakes hands with the SDK where the engine has done so with the peer alone.
 
-        Middleware sees it, and the session knows its client. Middleware that refuses leaves the session closed, and the
-        SDK refuses what comes after.
+        Middleware sees it, and the session knows its client. Middleware that refuses leaves the session
+        closed, and the SDK refuses what comes after.
         """
         params = {
             "protocolVersion": call.protocol_version,
@@ -151,7 +165,7 @@ class RunnerAdapter:
         except Exception as error:
             logger.warning("the server refused the handshake: %s", error)
             return
-        peer.dispatcher.deliver("notifications/initialized", None)
+        self._tell_initialized(peer)
         await peer.connection.initialized.wait()
 
     def channel(self, call: Call) -> CallChannel:
@@ -174,30 +188,32 @@ class RunnerAdapter:
 
     def notified(self, stream: int, method: str, params: bytes | None) -> None:
         """Hands a notification of the peer's to the SDK."""
-        if method != "notifications/initialized":  # `stream_changed` tells of that
-            self._deliver(stream, method, None if params is None else decode(params))
+        if method == "notifications/initialized":
+            return  # `stream_changed` tells of that
+        peer = self.peer(stream)
+        decoded = None if params is None else decode(params)
+        if peer.initialized or peer.task is not None:
+            self._tell_initialized(peer)
+            peer.dispatcher.deliver(method, decoded)
+        else:
+            peer.dispatcher.deliver_with(self._notified_modern, method, decoded)
 
     def stream_changed(self, stream: int, what: str) -> None:
         """A stream came to life or to its end."""
-        peer = self._peers.get(stream)
-        if peer is None:
-            return
         if what == "initialized":
-            peer.dispatcher.deliver("notifications/initialized", None)
-        elif what == "closed":
-            peer.dispatcher.close()
-
-    def _deliver(self, stream: int, method: str, params: Mapping[str, Any] | None) -> None:
-        peer = self.peer(stream)
-        if peer.task is None:
-            peer.dispatcher.deliver_with(self._notified_modern, method, params)
-        else:
-            peer.dispatcher.deliver(method, params)
+            peer = self.peer(stream)
+            peer.initialized = True
+            # Unless a handler waits for it, the SDK is told with the first request, after its handshake.
+            if peer.task is not None or self.server.get_notification_handler("notifications/initialized"):
+                self._tell_initialized(peer)
+        elif what == "closed" and stream in self._peers:
+            self._peers[stream].dispatcher.close()
 
     async def _notified_modern(
         self, context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
     ) -> None:
-        # Notifications carry no envelope: they are read at the newest revision, as on the stock stdio transport.
+        # Notifications carry no envelope: they are read at the newest revision, as on the stock stdio
+        # transport.
         outbound = NotifyOnlyOutbound(context)
         connection = Connection.from_envelope(LATEST_MODERN_VERSION, None, None, outbound=outbound)
         try:

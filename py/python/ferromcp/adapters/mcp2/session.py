@@ -16,16 +16,17 @@ from .channel import CallChannel
 __all__ = ["LazySession"]
 
 # The attributes that `ServerSession.__init__` sets.
-_PARTS = frozenset(
-    ("_request_outbound", "_connection", "_log_is_request_scoped", "_allowed_log_levels")
-)
+_PARTS = frozenset(("_request_outbound", "_connection", "_log_is_request_scoped", "_allowed_log_levels"))
 
 
 class LazySession(ServerSession):
     """A `ServerSession` that connects itself when it is first used."""
 
     def __init__(
-        self, channel: CallChannel, connect: Callable[[CallChannel], Connection], meta: Mapping[str, Any] | None
+        self,
+        channel: CallChannel,
+        connect: Callable[[CallChannel], Connection],
+        meta: Mapping[str, Any] | None,
     ) -> None:
         self.channel = channel
         self._parts = (connect, meta)

@@ -1,8 +1,8 @@
 """The streams road: the SDK's whole stack over a pair of in-memory streams, as on any transport of its own.
 
-For versions of the SDK that have nothing better which is known to work. The engine stays in front: it frames, parses
-and checks what comes in, and what the SDK sends goes through it. One `Server.run` serves one era of one stream, so an
-app whose peers speak both eras in one process enters its lifespan for each.
+For versions of the SDK that have nothing better which is known to work. The engine stays in front: it frames,
+parses and checks what comes in, and what the SDK sends goes through it. One `Server.run` serves one era of
+one stream, so an app whose peers speak both eras in one process enters its lifespan for each.
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types
+from mcp.shared.exceptions import MCPError as SdkError
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from ...errors import FerroMCPError, MCPError
+from ...errors import MCPError
+from .channel import ask_peer
 from .config import engine_config
-from .errors import from_engine
 from .text import decode, encode
 
 if TYPE_CHECKING:
@@ -74,7 +76,8 @@ class StreamsAdapter:
             pair = self._pairs[call.stream, modern] = _Pair(self._native, call.stream)
             pair.start(self.server)
             if not modern and call.method != "initialize":
-                # The engine has shaken hands with the peer alone. Whatever comes next waits behind this in the stream.
+                # The engine has shaken hands with the peer alone. Whatever comes next waits behind this in
+                # the stream.
                 pair.open(call)
         return await pair.serve(call)
 
@@ -110,7 +113,9 @@ class _Pair:
         self._native = native
         self._stream = stream
         # Unbounded: the engine bounds the requests in flight, and its callbacks can't wait.
-        self._in, self._server_in = anyio.create_memory_object_stream[SessionMessage | Exception](float("inf"))
+        self._in, self._server_in = anyio.create_memory_object_stream[SessionMessage | Exception](
+            float("inf")
+        )
         self._server_out, self._out = anyio.create_memory_object_stream[SessionMessage](float("inf"))
         self._calls: dict[int | str, tuple[Call, asyncio.Future[Message]]] = {}
         self._asking: set[asyncio.Task[None]] = set()
@@ -156,7 +161,9 @@ class _Pair:
         self._send(message)
 
     def _send(self, message: Message) -> None:
-        parsed = mcp_types.jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **message}, by_name=False)
+        parsed = mcp_types.jsonrpc_message_adapter.validate_python(
+            {"jsonrpc": "2.0", **message}, by_name=False
+        )
         try:
             self._in.send_nowait(SessionMessage(parsed))
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
@@ -210,8 +217,8 @@ class _Pair:
         answer: Message = {"id": message["id"]}
         try:
             text = None if params is None else encode(params)
-            answer["result"] = decode(await self._native.request(self._stream, message["method"], text, None))
-        except FerroMCPError as error:
-            found = from_engine(error).error
-            answer["error"] = found.model_dump(by_alias=True, mode="json", exclude_none=True)
+            ask = partial(self._native.request, self._stream)
+            answer["result"] = decode(await ask_peer(ask, message["method"], text))
+        except SdkError as error:
+            answer["error"] = error.error.model_dump(by_alias=True, mode="json", exclude_none=True)
         self._send(answer)

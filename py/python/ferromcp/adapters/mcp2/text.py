@@ -1,7 +1,7 @@
 """JSON text in and out of the SDK's Python values.
 
-pydantic's own parser and serializer are used, since they decide what the stock server puts on the wire; what they refuse
-and JSON allows (unpaired surrogates) goes through the native ones.
+pydantic's own parser and serializer are used, since they decide what the stock server puts on the wire; what
+they refuse and JSON allows (unpaired surrogates) goes through the native ones.
 """
 
 from __future__ import annotations

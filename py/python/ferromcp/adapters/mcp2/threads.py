@@ -1,7 +1,7 @@
 """Sync functions on the engine's threads, with what they would find on one of anyio's.
 
-The stock servers run sync tools on anyio's worker threads, from which `anyio.from_thread` leads back to the loop. The
-engine's own threads save the hand-over, and get the same way back.
+The stock servers run sync tools on anyio's worker threads, from which `anyio.from_thread` leads back to the
+loop. The engine's own threads save the hand-over, and get the same way back.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class WorkerThreads:
 
     def _probe(self) -> bool:
         """Whether the installed anyio keeps its way back where this expects it: asked of anyio itself."""
+
         def ask() -> bool:
             self._locals.current_token = self._token
             return anyio.from_thread._token_or_error(None) is self._token
