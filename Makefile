@@ -166,23 +166,8 @@ requirements: $(VENV)/.ready ## count the rows of the specification that tests p
 
 .PHONY: bench bench-instructions fuzz
 
-# A release build in an environment of its own, beside the peers that it is measured against.
-BENCH := $(VENV)-bench
-
-$(BENCH)/.ready: requirements-dev.txt constraints.txt
-	$(PYTHON) -m venv $(BENCH)
-	$(BENCH)/bin/python -m pip install --quiet -r requirements-dev.txt -c constraints.txt
-	@touch $@
-
-$(BENCH)/.native: $(BENCH)/.ready $(RUST_SOURCES) $(PY_SOURCES) $(shell find py/python -name '*.py')
-	$(BENCH)/bin/maturin build --quiet --release -m py/Cargo.toml --out target/bench-wheel $(LOCKED)
-	$(BENCH)/bin/python -m pip install --quiet --force-reinstall --no-deps target/bench-wheel/*.whl
-	@touch $@
-
-bench: $(BENCH)/.native ## ours beside the peers, in one run: ratios of CPU time (about ten minutes)
-	cargo build --quiet --release $(LOCKED) -p ferromcp-example
-	CARGO_TARGET_DIR=target/rmcp cargo build --quiet --release --manifest-path tests/bench/rmcp/Cargo.toml
-	$(BENCH)/bin/python tests/bench/bench.py $(BENCHFLAGS)
+bench: $(VENV)/.ready ## ours beside the peers, in one run: ratios of CPU time (about fifteen minutes)
+	$(PY) tests/bench/bench.py $(BENCHFLAGS)
 
 bench-instructions: ## instructions of one call in the engine, held against the figures that are checked in
 	@tools/system_packages.sh

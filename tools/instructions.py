@@ -29,7 +29,16 @@ def compiler() -> str:
 
 def build() -> str:
     """Build the bench program and return its path."""
-    command = ["cargo", "bench", "-p", "ferromcp-engine", "--bench", "instructions", "--no-run", "--message-format=json"]
+    command = [
+        "cargo",
+        "bench",
+        "-p",
+        "ferromcp-engine",
+        "--bench",
+        "instructions",
+        "--no-run",
+        "--message-format=json",
+    ]
     output = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
     for line in output.splitlines():
         message = json.loads(line)
@@ -41,7 +50,14 @@ def build() -> str:
 def count(program: str, case: str, calls: int) -> int:
     """Instructions of one run."""
     with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", program, case, str(calls)]
+        command = [
+            "valgrind",
+            "--tool=callgrind",
+            f"--callgrind-out-file={folder}/out",
+            program,
+            case,
+            str(calls),
+        ]
         run = subprocess.run(command, capture_output=True, text=True, check=True)
     collected = re.search(r"Collected\s*:\s*(\d+)", run.stderr)
     if collected is None:

@@ -1,14 +1,17 @@
 """Loads one stdio server through raw pipes and measures it.
 
-The driver does next to nothing for a call, so that it is not what is measured: all calls are one block of bytes made
-beforehand, every call of the same length, written as slices of it; answers are counted by their newlines.
+The driver does next to nothing for a call, so that it is not what is measured: all calls are one block of
+bytes made beforehand, every call of the same length, written as slices of it; answers are counted by their
+newlines.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import select
 import subprocess
 import sys
 import time
@@ -22,7 +25,7 @@ CHUNK = 1 << 20
 
 @dataclass
 class Figures:
-    """One measurement of one server. Times are microseconds a call; `calls` is how many were made for them."""
+    """One measurement of one server. Times are microseconds a call, from this many calls."""
 
     cpu_us: float
     calls_per_second: float
@@ -51,6 +54,7 @@ class Peer:
     """One server process."""
 
     def __init__(self, command: Sequence[str], env: dict[str, str]) -> None:
+        self.command = list(command)
         self.child = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -66,7 +70,9 @@ class Peer:
         os.set_blocking(self._in, False)
 
     def cpu_seconds(self) -> float:
-        """User and system time of the process so far: its CPU clock, to the nanosecond where the system has one."""
+        """User and system time of the process so far: its CPU clock, to the nanosecond where the system has
+        one.
+        """
         if sys.platform == "linux":
             # The clock id that clock_getcpuclockid(3) makes of a process id.
             return time.clock_gettime((~self.child.pid << 3) | 2)
@@ -79,47 +85,37 @@ class Peer:
         return int(found[1]) / 1024
 
     def exchange(self, block: bytes, length: int, number: int, window: int) -> None:
-        """Sends the first `number` calls of a block with at most `window` in flight, until all are answered."""
+        """Sends the first `number` calls of a block, at most `window` in flight, until all are answered."""
         view = memoryview(block)[: number * length]
         at = answered = 0
         while answered < number:
             limit = min((answered + window) * length, len(view))
             if at < limit:
-                try:
+                with contextlib.suppress(BlockingIOError):
                     at += os.write(self._in, view[at:limit])
-                except BlockingIOError:
-                    pass
-            # A message that is longer than the pipe is written while the peer reads: never wait for an answer then.
-            if at < limit and at % length:
-                self._wait_writable_or_readable()
-                os.set_blocking(self._out, False)
-                try:
-                    answered += self._count()
-                except BlockingIOError:
-                    pass
-                os.set_blocking(self._out, True)
+            # A call that is longer than the pipe goes in while answers come out: waiting for either alone
+            # would stall.
+            if at < limit and at % length and not select.select([self._out], [self._in], [], 60)[0]:
                 continue
             answered += self._count()
 
     def _count(self) -> int:
         chunk = os.read(self._out, CHUNK)
         if not chunk:
-            raise RuntimeError(f"{self.child.args} closed its output")
+            raise RuntimeError(f"{self.command} closed its output")
         return chunk.count(b"\n")
-
-    def _wait_writable_or_readable(self) -> None:
-        import select
-
-        select.select([self._out], [self._in], [], 10)
 
     def first_answer(self, block: bytes, length: int) -> bytes:
         """The first call's whole answer."""
-        os.write(self._in, block[:length])
+        view = memoryview(block)[:length]
+        while view:
+            select.select([], [self._in], [], 60)
+            view = view[os.write(self._in, view) :]
         answer = b""
         while not answer.endswith(b"\n"):
             chunk = os.read(self._out, CHUNK)
             if not chunk:
-                raise RuntimeError(f"{self.child.args} closed its output")
+                raise RuntimeError(f"{self.command} closed its output")
             answer += chunk
         return answer
 

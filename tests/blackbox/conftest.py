@@ -51,6 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes long or much memory; runs with --slow")
+    config.addinivalue_line("markers", "engine: decided by the engine alone; other servers only with --slow")
     config.addinivalue_line("markers", "eras(*names): a rule of these eras only")
     config.addinivalue_line("markers", "servers(*names): makes sense for these servers only")
 
@@ -67,11 +68,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--slow"):
-        skip = pytest.mark.skip(reason="slow: run with --slow")
-        for item in items:
-            if item.get_closest_marker("slow"):
-                item.add_marker(skip)
+    """Leaves out what takes long. A fresh Python server of another library takes seconds to come up, so what
+    needs one
+    and is decided below any library is shown on the native server alone."""
+    if config.getoption("--slow"):
+        return
+    skip = pytest.mark.skip(reason="slow: run with --slow")
+    for item in items:
+        hosted = getattr(item, "callspec", None) and item.callspec.params.get("server", "native") != "native"
+        if item.get_closest_marker("slow") or (item.get_closest_marker("engine") and hosted):
+            item.add_marker(skip)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -86,7 +92,9 @@ FAILED = pytest.StashKey[bool]()
 
 
 class Pool:
-    """The shared connections, by server and era. A server that does not come up is not tried for every test anew."""
+    """The shared connections, by server and era. A server that does not come up is not tried for every test
+    anew.
+    """
 
     def __init__(self) -> None:
         self.wires: dict[tuple[str, str], Wire] = {}

@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -94,7 +95,7 @@ class Process:
                     raise Closed(f"the process no longer reads\n{self.complaint()}") from error
 
     def write_some(self, data: bytes, patience: float) -> int:
-        """Writes until the process has taken nothing for `patience` seconds; gives how many bytes were taken."""
+        """Writes until the process has taken nothing for `patience` seconds; gives the number taken."""
         view = memoryview(data)
         while view:
             if not select.select([], [self._stdin], [], patience * PATIENCE)[1]:
@@ -212,7 +213,10 @@ class Process:
         return pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
     def cpu_seconds(self) -> float:
-        """User and system time of all threads so far."""
+        """User and system time of all threads so far, to the nanosecond on Linux."""
+        if sys.platform == "linux":
+            # The clock id that clock_getcpuclockid(3) makes of a process id.
+            return time.clock_gettime((~self.pid << 3) | 2)
         fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from conftest import Start
-from wire import Wire, failed, text_of
+from wire import CRASH, Wire, failed, text_of
 
 TEXT = "em dash \u2014, cocktail \U0001f378, \u010de\u0161tina, \u0440\u0443\u0441\u0441\u043a\u0438\u0439"
 
@@ -46,16 +46,17 @@ def test_a7_no_request_is_lost_while_the_writer_is_slow(wire: Wire) -> None:
     ("small", "large"), [(2_000_000, 20_000_000), pytest.param(5_000_000, 50_000_000, marks=pytest.mark.slow)]
 )
 def test_a8_long_result_lines_take_linear_time(wire: Wire, small: int, large: int) -> None:
-    took = {}
+    spent = {}
     for size in (small, large):
-        best = []
-        for _ in range(2):
-            began = time.monotonic()
+        attempts = []
+        for _ in range(3):
+            began = wire.process.cpu_seconds()
             result = wire.result("tools/call", {"name": "huge", "arguments": {"n": size}}, timeout=60)
-            best.append(time.monotonic() - began)
+            attempts.append(wire.process.cpu_seconds() - began)
             assert len(text_of(result)) == size
-        took[size] = min(best)
-    assert took[large] < 12 * took[small] + 0.2, took
+        spent[size] = min(attempts)
+    # Ten times the size; quadratic would be a hundred times.
+    assert spent[large] < 20 * spent[small] + 0.2, spent
 
 
 def test_a8_long_argument_lines_take_linear_time(wire: Wire) -> None:
@@ -85,11 +86,13 @@ SURROGATES = {
 
 
 @pytest.mark.parametrize("arguments", SURROGATES.values(), ids=SURROGATES)
-def test_a9_lone_surrogate_is_answered(wire: Wire, arguments: str) -> None:
+def test_a9_lone_surrogate_is_answered(wire: Wire, server: str, arguments: str) -> None:
     frame = wire.call_frame("echo", {"text": "PLACE"}, id=7)
     wire.tamper(frame, b'{"text":"PLACE"}', arguments.encode())
     response = wire.answer(7)
-    assert "result" in response or response["error"]["code"] in (-32600, -32602, -32700)
+    # MCPServer takes its own models' refusal of such a text for a crash of the handler.
+    refusals = (-32600, -32602, -32700, *(CRASH if "mcpserver" in server else ()))
+    assert "result" in response or response["error"]["code"] in refusals
     wire.alive()
 
 
@@ -101,7 +104,7 @@ def test_a9_legal_pair_is_one_character(wire: Wire) -> None:
 
 def test_a9_tool_returns_a_lone_surrogate(wire: Wire) -> None:
     response = wire.ask("tools/call", {"name": "surrogate", "arguments": {}})
-    assert "result" in response or response["error"]["code"] == -32603
+    assert "result" in response or response["error"]["code"] in CRASH
     wire.alive()
 
 
@@ -155,6 +158,7 @@ def test_a11_code_page_of_the_environment(server: str, start: Start) -> None:
     wire.alive()
 
 
+@pytest.mark.engine
 def test_a12_byte_order_mark_ahead_of_the_first_message(server: str, start: Start) -> None:
     """What a text-mode peer on Windows may put in front: ignored, or one parse error and then business as
     usual.

@@ -36,6 +36,7 @@ def test_a4_exit_with_a_pending_timer(server: str, start: Start) -> None:
     assert time.monotonic() - began < PROMPT * PATIENCE
 
 
+@pytest.mark.engine
 def test_a4_no_input_at_all(server: str) -> None:
     done = subprocess.run(
         COMMANDS[server], check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=15 * PATIENCE

@@ -76,6 +76,7 @@ def test_a16_repeated_envelope_keys_are_refused(wire: Wire, key: str) -> None:
     assert codes in ([-32600], [-32700])
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-06-18"])
 def test_a16_batches_exist_in_one_revision_only(server: str, start: Start, revision: str) -> None:
     wire = start(server, revision=revision)
@@ -121,6 +122,7 @@ def test_a17_null_params(wire: Wire) -> None:
         assert "result" in response or response["error"]["code"] in (-32600, -32602)
 
 
+@pytest.mark.engine
 @pytest.mark.eras("legacy")
 def test_a17_meta_on_ping_and_initialized_without_params(server: str, era: str, start: Start) -> None:
     wire = start(server, era, open=False)
@@ -131,6 +133,7 @@ def test_a17_meta_on_ping_and_initialized_without_params(server: str, era: str, 
     assert wire.quiet(0.05) == []
 
 
+@pytest.mark.engine
 def test_a18_ping_before_and_after_initialize(server: str, start: Start) -> None:
     wire = start(server, "legacy", open=False)
     assert wire.result("ping") == {}
@@ -138,6 +141,7 @@ def test_a18_ping_before_and_after_initialize(server: str, start: Start) -> None
     assert wire.result("ping") == {}
 
 
+@pytest.mark.engine
 def test_a18_ping_left_the_modern_revision(server: str, start: Start) -> None:
     wire = start(server, "modern")
     assert wire.error("ping", valid=False)["code"] == -32601

@@ -12,7 +12,7 @@ import pytest
 from process import PATIENCE
 from wire import Wire, text_of
 
-STOPPED = 1.0
+STOPPED = 0.5
 
 
 def wait_for_marks(path: Path, number: int = 3) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -49,6 +50,17 @@ def test_b11_values_rise_and_stop_with_the_answer(wire: Wire) -> None:
     assert [params["progress"] for params in progress] == [5]
     assert wire.quiet(0.3) == []
     wire.alive()
+
+
+def test_b11_progress_arrives_while_the_tool_runs(wire: Wire) -> None:
+    """It is worth nothing beside the answer: each report is on its way before the tool goes on sleeping."""
+    id = wire.start("progress", meta={"progressToken": "live"}, n=3, ms=200)
+    for value in (1, 2, 3):
+        message = wire.next()
+        assert message["params"]["progress"] == value
+    wire.answer(id)
+    times = [at for at, message in wire.arrivals[-4:]]
+    assert all(later - earlier > 0.1 for earlier, later in pairwise(times))
 
 
 def test_b11_progress_of_two_requests_is_not_mixed(wire: Wire) -> None:

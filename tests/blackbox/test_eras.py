@@ -38,6 +38,7 @@ def test_requests_without_meta_before_initialize(wire: Wire, method: str, params
     assert response["error"]["code"] == -32602, response
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("missing", [VERSION, CAPABILITIES])
 def test_meta_with_a_required_field_missing(start: Start, server: str, missing: str) -> None:
     wire = start(server, "modern", open=False)
@@ -103,6 +104,7 @@ def test_d1_discover(wire: Wire) -> None:
     assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "fixture"
 
 
+@pytest.mark.engine
 def test_d1_unknown_first_request_is_answered(server: str, start: Start) -> None:
     """A client that probes with something unheard of gets an error and a living process."""
     wire = start(server, open=False)
@@ -161,6 +163,7 @@ def test_both_eras_at_once_on_one_process(server: str, start: Start) -> None:
         assert ("resultType" in answers[id]) == wire.modern
 
 
+@pytest.mark.engine
 def test_capabilities_are_read_from_each_request(server: str, start: Start) -> None:
     """Nothing is inferred from an earlier request on the same connection."""
     wire = start(server, "modern")

@@ -16,6 +16,9 @@ SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 TOOLS_CHANGED = "notifications/tools/list_changed"
 
+# fastmcp declares no change notifications in the modern era, and has no handler for subscriptions.
+HOLDS_SUBSCRIPTIONS = pytest.mark.servers("native", "mcpserver")
+
 
 def listen(wire: Wire, id: Any, **wanted: Any) -> Message:
     """Opens a subscription; gives the filter that the server agreed to."""
@@ -65,18 +68,17 @@ def test_e14_two_changes_within_ten_milliseconds(server: str, start: Start) -> N
     assert {"grown_1", "grown_2", "grown_3"} <= names
 
 
+@HOLDS_SUBSCRIPTIONS
 def test_e14_modern_peers_are_told_what_they_asked_for(server: str, start: Start) -> None:
     wire = start(server, "modern")
     agreed = listen(wire, "tools", toolsListChanged=True)
     other = listen(wire, 0, promptsListChanged=True)
     assert set(agreed) <= {"toolsListChanged"}
     assert set(other) <= {"promptsListChanged"}
-    if server == "native":
-        assert agreed == {"toolsListChanged": True}
+    assert agreed == {"toolsListChanged": True}
     wire.call("grow", name="grown_modern")
-    if agreed.get("toolsListChanged"):
-        (message,) = wait_for(wire, TOOLS_CHANGED)
-        assert message["params"]["_meta"][SUBSCRIPTION] == "tools"
+    (message,) = wait_for(wire, TOOLS_CHANGED)
+    assert message["params"]["_meta"][SUBSCRIPTION] == "tools"
     # The other subscription hears nothing of tools.
     told = [m for m in wire.quiet(0.2) if m.get("method") == TOOLS_CHANGED]
     assert all(m["params"]["_meta"][SUBSCRIPTION] == "tools" for m in told)
@@ -90,6 +92,7 @@ def test_e14_nothing_is_told_without_a_subscription(server: str, start: Start) -
     assert wire.quiet(0.2) == []
 
 
+@HOLDS_SUBSCRIPTIONS
 @pytest.mark.eras("modern")
 def test_subscription_cancelled_by_the_client(server: str, start: Start) -> None:
     """No answer, no further word, and the id is free again."""
@@ -102,6 +105,7 @@ def test_subscription_cancelled_by_the_client(server: str, start: Start) -> None
     listen(wire, "sub", toolsListChanged=True)
 
 
+@HOLDS_SUBSCRIPTIONS
 @pytest.mark.eras("modern")
 def test_subscription_ends_gracefully_at_the_end_of_input(server: str, start: Start) -> None:
     """The server goes down on its own terms, so it says that the subscription is over."""
@@ -113,6 +117,7 @@ def test_subscription_ends_gracefully_at_the_end_of_input(server: str, start: St
     assert result["_meta"][SUBSCRIPTION] == "sub"
 
 
+@HOLDS_SUBSCRIPTIONS
 @pytest.mark.eras("modern")
 def test_subscription_holds_up_nothing(wire: Wire) -> None:
     id = wire.new_id()
@@ -126,6 +131,7 @@ def test_subscription_holds_up_nothing(wire: Wire) -> None:
     "params",
     [{}, {"notifications": None}, {"notifications": []}, {"notifications": {"toolsListChanged": "yes"}}],
 )
+@pytest.mark.servers("native")
 def test_malformed_subscription(wire: Wire, params: dict[str, Any]) -> None:
     assert wire.error("subscriptions/listen", params, valid=False)["code"] == -32602
 
@@ -158,3 +164,13 @@ def test_modern_resource_subscription(server: str, start: Start) -> None:
     wire.alive()
     wire.call("touch", uri="mem://greeting")
     assert wire.quiet(0.1) == []
+
+
+@pytest.mark.servers("fastmcp")
+@pytest.mark.eras("modern")
+def test_a_server_without_subscriptions_says_so(wire: Wire) -> None:
+    """In its capabilities, and to whoever asks all the same."""
+    for kind in ("tools", "prompts", "resources"):
+        assert not wire.opened["capabilities"][kind].get("listChanged")
+    error = wire.error("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+    assert error["code"] == -32601

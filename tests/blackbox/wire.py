@@ -15,6 +15,10 @@ from typing import Any
 from checker import LEGACY, MODERN, Checker, Json, Message, id_key, modern_meta
 from process import DEADLINE, PATIENCE, Closed, Process, Silence
 
+# What a crash of host code is to a peer: an internal error, or the 0 that mcp 2.x has for it in legacy
+# revisions.
+CRASH = (-32603, 0)
+
 
 class Wire:
     """One process, one revision. `send_*` writes, `answer` waits for one id, everything else stays in the

@@ -39,7 +39,7 @@ impl Peer {
     }
 }
 
-#[tool_handler]
+#[tool_handler(router = self.tool_router)]
 impl ServerHandler for Peer {}
 
 #[tokio::main]
