@@ -10,8 +10,10 @@
 //! - `{var*}` takes slashes too. (An exploded list would be written with commas; as a wildcard for paths it is what people mean.)
 //! - `{+var}` takes one or more of any characters.
 //! - `{.var}` and `{/var}` are their mark followed by the same as `{var}`; `{/var*}` takes further segments.
+//! - After a literal `?` a `{var}` takes any number of characters other than `&` and `#`.
 //! - `{;var}`, `{?var}`, `{&var}` and `{#var}` may be absent, as RFC 6570 leaves out undefined values. Query parameters come in any
-//!   order; one that the template does not name is no match.
+//!   order; those that the template does not name are ignored. No variable reaches into a later expression's mark.
+//! - `{var:3}` takes up to three characters. A variable that comes again has the same value, or its beginning where a prefix cuts it.
 //! - A value that leads out of its place is no match: a segment that decodes to `.`, or to something with a slash or a
 //!   backslash in it, and any part of a path that decodes to `..` (`server/resources`, "Security Considerations").
 //! - Values are percent-decoded. The earlier of two variables takes as much as it can.
@@ -25,6 +27,7 @@ mod tests;
 
 pub use expand::Value;
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// Bytes of a template's text. 4,096: more is no address that anybody wrote.
@@ -149,18 +152,43 @@ impl UriTemplate {
         if uri.len() > MAX_URI {
             return None;
         }
-        let found = matching::matches(&self.parts, uri)?;
+        let uri = upper_hex(uri);
+        let found = matching::matches(&self.parts, &uri)?;
         let mut values: Vec<(String, String)> = Vec::new();
         for name in &self.variables {
-            let mut same = found.iter().filter(|(found, _)| *found == name.as_str()).map(|(_, value)| value);
-            let Some(first) = same.next() else { continue };
-            if same.any(|other| other != first) {
+            let same = || found.iter().filter(|(variable, _)| variable.name == *name);
+            // The same everywhere, or its beginning where a prefix cuts it.
+            let whole = same().find(|(variable, _)| variable.prefix.is_none()).or_else(|| same().next());
+            let Some((_, value)) = whole else { continue };
+            let fits = |(variable, other): &(&Variable, String)| match variable.prefix {
+                Some(length) => value.chars().take(length).eq(other.chars()),
+                None => value == other,
+            };
+            if !same().all(fits) {
                 return None;
             }
-            values.push((name.clone(), first.clone()));
+            values.push((name.clone(), value.clone()));
         }
         Some(values)
     }
+}
+
+/// The URI with its percent-encoded bytes in capital letters, as RFC 3986, section 6.2.2.1 calls the normal form.
+fn upper_hex(uri: &str) -> Cow<'_, str> {
+    if !uri.contains('%') {
+        return Cow::Borrowed(uri);
+    }
+    let mut digits = 0;
+    let upper = uri.chars().map(|c| {
+        if c == '%' {
+            digits = 2;
+            return c;
+        }
+        let digit = digits > 0 && c.is_ascii_hexdigit();
+        digits = if digit { digits - 1 } else { 0 };
+        if digit { c.to_ascii_uppercase() } else { c }
+    });
+    Cow::Owned(upper.collect())
 }
 
 fn operator(expression: &str) -> Result<(Operator, &str), TemplateError> {
@@ -197,7 +225,8 @@ fn variable(text: &str) -> Result<Variable, TemplateError> {
     Ok(Variable { name: name.to_owned(), explode, prefix })
 }
 
-/// RFC 6570, section 2.3: letters, digits, `_` and percent-encoded bytes, with single dots between.
+/// RFC 6570, section 2.3: letters, digits, `_` and percent-encoded bytes, with single dots between; and `-`, which the RFC has
+/// not and people write.
 fn is_name(name: &str) -> bool {
     name.split('.').all(|label| {
         let bytes = label.as_bytes();
@@ -206,7 +235,7 @@ fn is_name(name: &str) -> bool {
             let triplet = bytes.get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit));
             match b {
                 b'%' if triplet => at += 3,
-                b'_' => at += 1,
+                b'_' | b'-' => at += 1,
                 b if b.is_ascii_alphanumeric() => at += 1,
                 _ => return false,
             }

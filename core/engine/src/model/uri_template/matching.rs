@@ -10,8 +10,8 @@ use super::{Operator, Part, Variable};
 enum Token<'t> {
     /// This text, as it is or percent-encoded.
     Literal { plain: &'t str, encoded: String },
-    /// One or more characters that are none of `stops`.
-    Value { variable: &'t Variable, stops: &'static [u8] },
+    /// Characters that are none of `stops`: at least one, or any number where `empty` says so.
+    Value { variable: &'t Variable, stops: Vec<u8>, empty: bool },
     /// Absent, or `;name` with or without a value.
     Parameter(&'t Variable),
     /// Absent, or the mark and parameters up to the fragment or the end.
@@ -20,9 +20,17 @@ enum Token<'t> {
     Fragment(&'t [Variable]),
 }
 
-type Found<'t> = Vec<(&'t str, String)>;
+/// A variable of the template and what the URI has in its place.
+type Found<'t> = Vec<(&'t Variable, String)>;
 
 pub(super) fn matches<'t>(parts: &'t [Part], uri: &str) -> Option<Found<'t>> {
+    // Most URIs belong to another template, and their beginning tells.
+    if let Some(Part::Literal(text)) = parts.first()
+        && text.is_ascii()
+        && !uri.starts_with(text.as_str())
+    {
+        return None;
+    }
     let tokens = tokens(parts);
     let length = uri.len();
     // matching[t][i]: the tokens from t on match the URI from i on.
@@ -45,16 +53,32 @@ pub(super) fn matches<'t>(parts: &'t [Part], uri: &str) -> Option<Found<'t>> {
 
 fn tokens(parts: &[Part]) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
-    for part in parts {
+    let mut in_query = false;
+    for (number, part) in parts.iter().enumerate() {
         let (operator, variables) = match part {
             Part::Literal(text) => {
+                in_query |= text.contains('?');
                 tokens.push(literal(text));
                 continue;
             }
             Part::Expression(operator, variables) => (*operator, variables),
         };
-        let segment: &[u8] = if variables.len() > 1 { b"/?#," } else { b"/?#" };
-        let value = |variable, stops| Token::Value { variable, stops };
+        // A variable does not reach into what a later expression begins with its mark.
+        let marks = parts[number + 1..].iter().filter_map(|part| match part {
+            Part::Expression(Operator::Query, _) => Some(b'?'),
+            Part::Expression(Operator::QueryMore, _) => Some(b'&'),
+            Part::Expression(Operator::Parameter, _) => Some(b';'),
+            Part::Expression(Operator::Fragment, _) => Some(b'#'),
+            _ => None,
+        });
+        let marks: Vec<u8> = marks.collect();
+        let segment: &[u8] = match (in_query, variables.len() > 1) {
+            (true, _) => b"&#",
+            (false, true) => b"/?#,",
+            (false, false) => b"/?#",
+        };
+        let token =
+            |variable, stops: &[u8]| Token::Value { variable, stops: [stops, &marks].concat(), empty: in_query };
         match operator {
             Operator::Fragment => tokens.push(Token::Fragment(variables)),
             Operator::Query | Operator::QueryMore => match tokens.last_mut() {
@@ -69,7 +93,7 @@ fn tokens(parts: &[Part]) -> Vec<Token<'_>> {
             Operator::Label | Operator::Path => {
                 for variable in variables {
                     tokens.push(literal(if operator == Operator::Label { "." } else { "/" }));
-                    tokens.push(value(variable, if variable.explode { b"?#" } else { b"/?#" }));
+                    tokens.push(token(variable, if variable.explode { b"?#" } else { b"/?#" }));
                 }
             }
             Operator::Simple | Operator::Reserved => {
@@ -78,9 +102,9 @@ fn tokens(parts: &[Part]) -> Vec<Token<'_>> {
                         tokens.push(literal(","));
                     }
                     tokens.push(match operator {
-                        Operator::Reserved => value(variable, b""),
-                        _ if variable.explode => value(variable, b"?#"),
-                        _ => value(variable, segment),
+                        Operator::Reserved => token(variable, b""),
+                        _ if variable.explode => token(variable, b"?#"),
+                        _ => token(variable, segment),
                     });
                 }
             }
@@ -98,12 +122,17 @@ fn literal(plain: &str) -> Token<'_> {
 impl<'t> Token<'t> {
     /// Fills `here` from `after`: from which positions this token and all later ones match.
     fn sweep(&self, uri: &str, here: &mut [bool], after: &[bool]) {
-        if let Self::Value { stops, .. } = self {
-            // From right to left: is there a good end ahead that no stop separates from here?
-            let mut end_ahead = false;
+        if let Self::Value { variable, stops, empty } = self {
+            // From right to left: how far is the nearest good end ahead that no stop separates from here?
+            let most = variable.prefix.unwrap_or(usize::MAX);
+            let mut nearest = after[uri.len()].then_some(0);
+            here[uri.len()] = *empty && after[uri.len()];
             for (at, b) in uri.bytes().enumerate().rev() {
-                end_ahead = (end_ahead || after[at + 1] && uri.is_char_boundary(at + 1)) && !stops.contains(&b);
-                here[at] = end_ahead && uri.is_char_boundary(at);
+                let ended = if after[at + 1] && uri.is_char_boundary(at + 1) { Some(0) } else { nearest };
+                let starts = usize::from(starts_character(uri.as_bytes(), at));
+                nearest = ended.filter(|_| !stops.contains(&b)).map(|count: usize| count + starts);
+                let whole = uri.is_char_boundary(at);
+                here[at] = whole && (nearest.is_some_and(|count| count <= most) || *empty && after[at]);
             }
             return;
         }
@@ -129,9 +158,9 @@ impl<'t> Token<'t> {
                     Some(at),
                 ]
             }
-            Self::Query { mark, variables } => {
+            Self::Query { mark, .. } => {
                 let end = at + rest.find('#').unwrap_or(rest.len());
-                let query = rest.as_bytes().first() == Some(mark) && parameters(&uri[at + 1..end], variables).is_some();
+                let query = rest.as_bytes().first() == Some(mark);
                 [query.then_some(end), Some(at)]
             }
             Self::Fragment(_) => [rest.starts_with('#').then_some(uri.len()), Some(at)],
@@ -140,10 +169,15 @@ impl<'t> Token<'t> {
 
     /// Takes the longest piece after which the rest matches, notes what it says, and returns its end.
     fn take(&self, uri: &str, at: usize, after: &[bool], found: &mut Found<'t>) -> Option<usize> {
-        if let Self::Value { variable, stops } = self {
+        if let Self::Value { variable, stops, empty } = self {
             let bytes = uri.as_bytes();
             let reach = bytes[at..].iter().position(|b| stops.contains(b)).map_or(uri.len(), |stop| at + stop);
-            let end = (at + 1..=reach).rev().find(|end| after[*end] && uri.is_char_boundary(*end))?;
+            let least = if *empty { at } else { at + 1 };
+            let fits = |end: usize| {
+                let count = || (at..end).filter(|at| starts_character(bytes, *at)).count();
+                after[end] && uri.is_char_boundary(end) && variable.prefix.is_none_or(|most| count() <= most)
+            };
+            let end = (least..=reach).rev().find(|end| fits(*end))?;
             let value = note(found, variable, &uri[at..end])?;
             return stays_inside(value, stops.contains(&b'/')).then_some(end);
         }
@@ -155,7 +189,7 @@ impl<'t> Token<'t> {
                 note(found, variable, value)?;
             }
             Self::Query { variables, .. } if end > at => {
-                for (variable, value) in parameters(&text[1..], variables)? {
+                for (variable, value) in parameters(&text[1..], variables) {
                     note(found, variable, value)?;
                 }
             }
@@ -174,11 +208,27 @@ impl<'t> Token<'t> {
     }
 }
 
-/// The parameters of a query, each with the variable that it names; None when there is one that names none.
-fn parameters<'u, 't>(query: &'u str, variables: &[&'t Variable]) -> Option<Vec<(&'t Variable, &'u str)>> {
+/// Whether a decoded character begins with the byte at `at`: neither the inside of a percent-encoded byte, nor a continuation
+/// byte of UTF-8, written plainly or percent-encoded.
+fn starts_character(bytes: &[u8], at: usize) -> bool {
+    let encoded = |at: usize| {
+        bytes.get(at) == Some(&b'%')
+            && bytes.get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit))
+    };
+    if at >= 1 && encoded(at - 1) || at >= 2 && encoded(at - 2) {
+        return false;
+    }
+    if encoded(at) {
+        return !matches!(bytes[at + 1], b'8' | b'9' | b'A' | b'a' | b'B' | b'b');
+    }
+    !(0x80..0xc0).contains(&bytes[at])
+}
+
+/// The parameters of a query that name a variable; others are ignored.
+fn parameters<'u, 't>(query: &'u str, variables: &[&'t Variable]) -> Vec<(&'t Variable, &'u str)> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs
-        .map(|pair| {
+        .filter_map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = decode(name);
             variables.iter().find(|variable| variable.name == name).map(|variable| (*variable, value))
@@ -196,19 +246,16 @@ fn stays_inside(value: &str, segment: bool) -> bool {
     segments.all(|segment| segment != "..") && !value.contains('\0')
 }
 
-/// Notes a value and gives it back; None when it is longer than the variable's prefix. An exploded variable that comes again is a list.
+/// Notes a value and gives it back; None when there is none to give. An exploded variable that comes again is a list.
 fn note<'f, 't>(found: &'f mut Found<'t>, variable: &'t Variable, value: &str) -> Option<&'f str> {
     let value = decode(value);
-    if variable.prefix.is_some_and(|length| value.chars().count() > length) {
-        return None;
-    }
-    let earlier = found.iter().position(|(name, _)| variable.explode && *name == variable.name);
+    let earlier = found.iter().position(|(other, _)| variable.explode && other.name == variable.name);
     let at = earlier.unwrap_or(found.len());
     if let Some((_, list)) = found.get_mut(at) {
         list.push(',');
         list.push_str(&value);
     } else {
-        found.push((&variable.name, value));
+        found.push((variable, value));
     }
     found.get(at).map(|(_, value)| value.as_str())
 }
