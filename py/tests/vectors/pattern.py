@@ -1,39 +1,39 @@
-"""Patterns and names, as `tests/vectors/README.md` defines them."""
+"""Names and patterns: what stands for a value in a vector, and what a message is held against.
+
+Decides nothing of its own; tests/vectors/README.md is the rule.
+"""
 
 from __future__ import annotations
 
-import itertools
-import json
+from collections.abc import Mapping
 from typing import Any
 
+from .text import Number, kind, shorten, write
 
-class Number(str):
-    """A number by its text: 1 is not 1.0."""
+__all__ = ["Mismatch", "Names", "hold", "hold_all", "resolve"]
 
+Names = dict[str, Any]
 
-def parse(text: str | bytes) -> Any:
-    """JSON with numbers by their text."""
-    return json.loads(text, parse_int=Number, parse_float=Number)
-
-
-def plain(value: Any) -> Any:
-    """The same with numbers as Python has them."""
-    return json.loads(write(value))
-
-
-def write(value: Any) -> str:
-    """JSON text with each number as it was written."""
-    if isinstance(value, Number):
-        return str(value)
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(key)}:{write(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(write(item) for item in value) + "]"
-    return json.dumps(value)
+_MATCHERS = {
+    "$absent",
+    "$any",
+    "$bind",
+    "$holds",
+    "$line",
+    "$oneOf",
+    "$open",
+    "$optional",
+    "$type",
+    "$unordered",
+}
 
 
-def resolve(value: Any, names: dict[str, Any]) -> Any:
-    """Puts what names stand for in their places."""
+class Mismatch(AssertionError):
+    """A message does not fit; the text says where."""
+
+
+def resolve(value: Any, names: Mapping[str, Any]) -> Any:
+    """The value with every `$name` in it replaced."""
     if isinstance(value, str) and not isinstance(value, Number) and value.startswith("$"):
         return value[1:] if value.startswith("$$") else resolve(names[value[1:]], names)
     if isinstance(value, dict):
@@ -43,69 +43,106 @@ def resolve(value: Any, names: dict[str, Any]) -> Any:
     return value
 
 
-TYPES = {
-    "number": lambda value: isinstance(value, Number),
-    "integer": lambda value: isinstance(value, Number) and value.lstrip("-").isdigit(),
-    "string": lambda value: isinstance(value, str) and not isinstance(value, Number),
-    "boolean": lambda value: isinstance(value, bool),
-    "object": lambda value: isinstance(value, dict),
-    "array": lambda value: isinstance(value, list),
-    "null": lambda value: value is None,
-}
+def hold(pattern: Any, value: Any) -> Names:
+    """Holds a value against a pattern whose names are resolved; what `$bind` bound. Raises Mismatch."""
+    bound: Names = {}
+    _hold(pattern, value, bound, "")
+    return bound
 
 
-MATCHERS = {"$any", "$type", "$oneOf", "$line", "$holds", "$open", "$unordered", "$bind"}
+def hold_all(patterns: list[Any], values: list[Any]) -> Names:
+    """Each pattern takes one value, whatever the order."""
+    bound: Names = {}
+    _unordered(patterns, values, bound, "")
+    return bound
 
 
-def fits(pattern: Any, value: Any, names: dict[str, Any]) -> bool:
-    """Whether a value fits a pattern; `$bind` enters into `names`."""
-    if isinstance(pattern, dict):
-        if len(pattern) == 1:
-            ((key, operand),) = pattern.items()
-            if key in MATCHERS:
-                return matches(key, operand, value, names)
-        return isinstance(value, dict) and members(pattern, value, names, closed=True)
-    if isinstance(pattern, list):
-        same = isinstance(value, list) and len(pattern) == len(value)
-        return same and all(fits(one, other, names) for one, other in zip(pattern, value, strict=True))
-    return type(pattern) is type(value) and pattern == value
+def _hold(pattern: Any, value: Any, bound: Names, where: str) -> None:
+    matcher = _matcher(pattern)
+    if matcher is not None:
+        _match(matcher, pattern[matcher], value, bound, where)
+    elif isinstance(pattern, dict):
+        _members(pattern, value, bound, where, closed=True)
+    elif isinstance(pattern, list) and isinstance(value, list) and len(pattern) == len(value):
+        for at, (inner, item) in enumerate(zip(pattern, value, strict=True)):
+            _hold(inner, item, bound, f"{where}[{at}]")
+    else:
+        _require(kind(pattern) == kind(value) and pattern == value, pattern, value, where)
 
 
-def members(pattern: dict[str, Any], value: dict[str, Any], names: dict[str, Any], *, closed: bool) -> bool:
-    """Whether the members of an object fit."""
-    for key, inner in pattern.items():
-        if isinstance(inner, dict) and len(inner) == 1 and next(iter(inner)) in ("$optional", "$absent"):
-            if key in value and ("$absent" in inner or not fits(inner["$optional"], value[key], names)):
-                return False
-        elif key not in value or not fits(inner, value[key], names):
-            return False
-    return not closed or all(key in pattern for key in value)
+def _require(fits: bool, wanted: Any, value: Any, where: str) -> None:
+    if not fits:
+        raise Mismatch(f"{where or 'message'}: expected {shorten(wanted)}, got {shorten(value)}")
 
 
-def matches(key: str, operand: Any, value: Any, names: dict[str, Any]) -> bool:
-    """Whether a value fits a matcher."""
-    match key:
+def _matcher(pattern: Any) -> str | None:
+    if isinstance(pattern, dict) and len(pattern) == 1:
+        (key,) = pattern
+        return key if key in _MATCHERS else None
+    return None
+
+
+def _match(matcher: str, operand: Any, value: Any, bound: Names, where: str) -> None:
+    wanted = {matcher: operand}
+    match matcher:
         case "$any":
-            return True
+            pass
         case "$type":
-            return bool(TYPES[operand](value))
+            fits = kind(value) == operand or (kind(value) == "integer" and operand == "number")
+            _require(fits, wanted, value, where)
         case "$oneOf":
-            return any(fits(pattern, value, names) for pattern in operand)
+            _require(any(_fits(one, value) for one in operand), wanted, value, where)
         case "$line":
-            text = isinstance(value, str) and not isinstance(value, Number)
-            return text and 0 < len(value.encode("utf-8", "surrogatepass")) <= 300 and "\n" not in value
+            _require(kind(value) == "string" and _is_line(value), wanted, value, where)
         case "$holds":
-            return json.dumps(operand)[1:-1] in write(value) or operand in write(value)
+            _require(operand in write(value), wanted, value, where)
+        case "$optional":
+            _hold(operand, value, bound, where)
+        case "$absent":
+            _require(False, wanted, value, where)
         case "$open":
-            return isinstance(value, dict) and members(operand, value, names, closed=False)
+            _members(operand, value, bound, where, closed=False)
         case "$unordered":
-            if not isinstance(value, list) or len(value) != len(operand):
-                return False
-            orders = itertools.permutations(value)
-            return any(
-                all(fits(o, v, names) for o, v in zip(operand, order, strict=True)) for order in orders
-            )
+            _require(isinstance(value, list), wanted, value, where)
+            _unordered(operand, value, bound, where)
         case "$bind":
-            names[operand] = value
-            return True
-    raise AssertionError(f"no matcher is called {key}")
+            bound[operand] = value
+
+
+def _fits(pattern: Any, value: Any) -> bool:
+    try:
+        hold(pattern, value)
+    except Mismatch:
+        return False
+    return True
+
+
+def _is_line(text: str) -> bool:
+    short = len(text.encode("utf-8", "surrogatepass")) <= 300
+    return short and bool(text.strip()) and "\n" not in text and "\r" not in text
+
+
+def _members(pattern: dict[str, Any], value: Any, bound: Names, where: str, *, closed: bool) -> None:
+    _require(isinstance(value, dict), pattern, value, where)
+    for key, inner in pattern.items():
+        if key in value:
+            _hold(inner, value[key], bound, f"{where}.{key}")
+        elif _matcher(inner) not in ("$absent", "$optional"):
+            raise Mismatch(f"{where}.{key} is not there in {shorten(value)}")
+    for key in value:
+        if closed and key not in pattern:
+            raise Mismatch(f"{where}.{key} is unexpected: {shorten(value[key])}")
+
+
+def _unordered(patterns: list[Any], values: list[Any], bound: Names, where: str) -> None:
+    rest = list(values)
+    for pattern in patterns:
+        for at, value in enumerate(rest):
+            if _fits(pattern, value):
+                bound.update(hold(pattern, value))
+                del rest[at]
+                break
+        else:
+            raise Mismatch(f"{where or 'messages'}: nothing fits {shorten(pattern)} among {shorten(rest)}")
+    if rest:
+        raise Mismatch(f"{where or 'messages'}: unexpected: {shorten(rest[0])}")
