@@ -39,7 +39,7 @@ demo: native ## serve an ordinary FastMCP file on the engine and call it with th
 	$(PY) examples/python/demo.py
 
 test: ## every check and every test of every language, with a table of where the time went
-	@MAKE="$(MAKE)" tools/stage.sh test setup check test-rust test-c test-node test-python test-wheel test-blackbox test-interop
+	@MAKE="$(MAKE)" tools/stage.sh test setup check test-rust test-c test-node test-python test-docs test-wheel test-blackbox test-interop
 
 check: ## what is quick: formats, lints, types, and that generated files are up to date
 	@MAKE="$(MAKE)" tools/stage.sh check check-rust check-python check-types check-generated check-tree
@@ -134,7 +134,7 @@ lock-python: ## write constraints.txt, from a new environment without constraint
 
 # --- Tests ------------------------------------------------------------------------------------------------------------
 
-.PHONY: test-rust test-c test-node test-python test-wheel test-blackbox test-interop
+.PHONY: test-rust test-c test-node test-python test-docs test-wheel test-blackbox test-interop
 
 test-rust: ## Rust tests: engine, runtime, doors
 	cargo test --quiet --no-fail-fast $(LOCKED) $(TESTED)
@@ -145,10 +145,11 @@ test-c: clib ## C tests: plain, static, under valgrind, and the header in each l
 test-node: node/dist/.built ## Node tests, and the types as a program sees them
 	cd node && npm test --silent
 
-test-python: native ## tests of the Python package, and the programs in the documents
+test-python: native ## tests of the Python package
 	$(PYTEST) py/tests
-	$(PYTEST) docs
-	$(PYTEST) tests/test_*.py
+
+test-docs: native addon clib ## the programs in the documents, and the manifest of requirements against the tests
+	$(PYTEST) docs tests/test_*.py
 
 test-wheel: $(VENV)/.ready ## the wheel, built as for publishing, in an environment with nothing else
 	$(PY) tools/wheel_smoke.py $(LOCKED)

@@ -1,8 +1,9 @@
-"""Instructions that one ``tools/call`` costs in the engine, counted by valgrind's callgrind.
+"""Instructions that one `tools/call` costs in the engine, counted by valgrind's callgrind.
 
-Counts are the same whatever else the machine does, so a change of 5 % is a change of the code. Two runs with different
-numbers of calls are subtracted, which leaves the calls alone. ``--check`` compares with the figures that are checked in,
-``--write`` replaces them. They belong to one compiler: with another one, ``--check`` only says so.
+Counts are the same whatever else the machine does, so a change of 5 % is a change of the code. Two runs with
+different numbers of calls are subtracted, which leaves the calls alone. `--check` compares with the figures
+that are checked in, `--write` replaces them. They belong to one compiler: with another one, `--check` only
+says so.
 """
 
 from __future__ import annotations

@@ -58,7 +58,16 @@ def build() -> None:
     own, ahead of the development build on the import path."""
     cargo = [os.environ.get("CARGO", "cargo"), "build", "--release", "--quiet"]
     run([*cargo, "-p", "ferromcp-example"])
-    run([*cargo, "--manifest-path", str(HERE / "rmcp" / "Cargo.toml"), "--target-dir", str(ROOT / "target")])
+    run(
+        [
+            *cargo,
+            "--locked",
+            "--manifest-path",
+            str(HERE / "rmcp" / "Cargo.toml"),
+            "--target-dir",
+            str(ROOT / "target"),
+        ]
+    )
     wheels = OUT / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     shutil.rmtree(SITE, ignore_errors=True)

@@ -83,6 +83,22 @@ fn modern_logs_need_a_level_in_the_request() {
 }
 
 #[test]
+fn modern_peers_get_no_notification_that_they_did_not_ask_for() {
+    let mut pair = pair();
+    let key = start(&mut pair, "1", "");
+    for method in ["notifications/tools/list_changed", "notifications/resources/updated", "notifications/message"] {
+        assert_eq!(pair.server.notify(key, method, Some("{}")), Ok(false), "{method}");
+    }
+    assert_eq!(pair.server.notify(key, "notifications/x", None), Ok(true));
+    pair.initialize("2025-11-25", "{}");
+    pair.sent.clear();
+    pair.events.clear();
+    pair.legacy("2", "tools/call", r#"{"name":"echo","arguments":{"text":"x"}}"#);
+    let key = pair.take_call().key;
+    assert_eq!(pair.server.notify(key, "notifications/tools/list_changed", None), Ok(true));
+}
+
+#[test]
 fn legacy_logs_follow_the_connection() {
     let mut pair = pair();
     pair.initialize("2025-11-25", "{}");

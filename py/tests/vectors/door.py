@@ -1,7 +1,7 @@
 """A server of a vector on the Python door: a `ferromcp.Server`, served on pipes in this process.
 
-Decides how an entry is declared: as users do it where that can say the definition, else the definition goes to
-the same server ready made. What the functions do is decided in `host.py`.
+Decides how an entry is declared: as users do it where that can say the definition, else the definition goes
+to the same server ready made. What the functions do is decided in `host.py`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ KINDS: dict[str, Kind] = {
 }
 KEYS = {"tool": "name", "resource": "uri", "template": "uriTemplate", "prompt": "name"}
 
-# Changes of a list are told together after this time: longer than a busy machine needs for three of them, shorter
-# than a runner waits for `silence`.
+# Changes of a list are told together after this time: longer than a busy machine needs for three of them,
+# shorter than `silence` is listened to.
 COALESCE_MS = 20
 
-# What the decorators can say. A prompt's arguments come from a signature, and its listing always says `required`.
+# What the decorators can say. A prompt's arguments come from a signature, and its listing always says
+# `required`.
 SAYS = {
     "tool": {"name", "title", "description", "annotations", "icons", "_meta", "inputSchema", "outputSchema"},
     "resource": {"uri", "name", "title", "description", "mimeType", "size", "annotations", "icons", "_meta"},
@@ -278,7 +279,7 @@ class Connection:
         return self._ended
 
     def close(self) -> None:
-        """Waits for the end of the server, whose input has ended, and that no thread of it is left in Python."""
+        """Waits for the end of the server, whose input has ended; none of its threads is left in Python."""
         try:
             if self._loop is None:
                 assert self._native.wait() == "over"

@@ -1,9 +1,9 @@
 """The host code of a vector: what its tools, resources, prompts and completions do when they are called.
 
-Decides what each act is as Python code that serves a request: a value that is returned, an exception, a call on
-the `Context`. The same acts run as `async def` functions, which wait on the loop and are cancelled there, and
-as plain functions, which wait on their thread and look at `cancelled`. How a function gets to the server is
-decided in `door.py`.
+Decides what each act is as Python code that serves a request: a value that is returned, an exception, a call
+on the `Context`. The same acts run as `async def` functions, which wait on the loop and are cancelled there,
+and as plain functions, which wait on their thread and look at `cancelled`. How a function gets to the server
+is decided in `door.py`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 from ferromcp import (
@@ -219,7 +220,7 @@ class Host:
                 for late in acts[number:]:
                     ((aside, parts),) = late.items()
                     assert aside in ASIDE, f"{aside} can't follow an answer here"
-                    self._late.append(lambda aside=aside, parts=parts: _aside(aside, parts, ctx))
+                    self._late.append(partial(_aside, aside, parts, ctx))
                 return answered if verb == "answered" else _answer(what, verb, operand, ctx, arguments)
         raise AssertionError("no act answers")
 

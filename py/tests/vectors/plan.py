@@ -30,7 +30,7 @@ TIMES = {"callTimeoutMs", "coalesceMs", "drainMs"}
 
 
 class Road(Enum):
-    """How functions are served: `async def` on an event loop, or plain ones on the server's threads, without one."""
+    """How functions are served: `async def` on an event loop, or plain ones on the server's threads."""
 
     LOOP = "loop"
     THREADS = "threads"
@@ -91,7 +91,7 @@ def vector_skip(name: str, vector: dict[str, Any], road: Road) -> VectorSkip | N
 
 
 def step_skip(step: dict[str, Any], road: Road) -> StepSkip | None:
-    """Why this step does not run on this road, if it does not. Of a cancellation only the reason is left out."""
+    """Why this step does not run on this road, if so. Of a cancellation only the reason is left out."""
     if "advance" in step:
         return StepSkip.ADVANCE
     if "cancelled" in step and "reason" in step:

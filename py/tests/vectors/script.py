@@ -23,7 +23,7 @@ from .text import parse, shorten, write
 
 __all__ = ["Script"]
 
-# As long as a silence is listened to where no request can prove it, or a change has still to be told, in seconds.
+# So long, in seconds, a silence is listened to where no request can prove it, or a change is due.
 SILENCE = (COALESCE_MS + 10) / 1000
 
 
@@ -40,7 +40,7 @@ class Script:
         change: Callable[[Any], Any] | None = None,
         patience: float = DEADLINE,
     ) -> None:
-        """`change` alters what the server sends before it is looked at; `patience` bounds the wait for a message."""
+        """`change` alters what the server sends before it is looked at; `patience` bounds waiting for it."""
         self.checks = 0
         self._names = dict(names)
         self._road = road
@@ -170,11 +170,11 @@ class Script:
         self._names.update(hold_all(operand, messages))
 
     def _do_silence(self, _: Any, __: Any) -> None:
+        self.checks += 1
         self._be_silent()
 
     def _be_silent(self) -> None:
-        """What runs comes to its end, and then nothing has been sent but the answer to a request of our own."""
-        self.checks += 1
+        """What runs comes to its end; then nothing has been sent but the answer to a request of our own."""
         self._host.settle()
         self._connection.turn()
         if self._changed or not self._can_ask():
@@ -194,7 +194,7 @@ class Script:
             self._probe()
 
     def _probe(self) -> None:
-        """Asks something that is answered at once. What comes before the answer is kept for the steps to come."""
+        """Asks something that is answered at once. What comes before the answer is kept for later steps."""
         self._probes += 1
         key = f"probe {self._probes}"
         modern = b"io.modelcontextprotocol/protocolVersion" in self._last
@@ -215,8 +215,10 @@ class Script:
         self._host.release(operand)
 
     def _do_called(self, operand: list[str], _: Any) -> None:
-        called = self._host.take_called(operand)
         self.checks += 1
+        self._prove()
+        self._connection.turn()
+        called = self._host.take_called(operand)
         assert sorted(called) == sorted(operand), f"host code was called: {called}"
 
     def _do_cancelled(self, operand: str, _: Any) -> None:
@@ -237,7 +239,7 @@ class Script:
         self._catalogue.add(operand.get("add", {}))
         self._catalogue.remove(operand.get("remove", {}))
 
-    def _do_refuses(self, operand: dict[str, Any], step: dict[str, Any]) -> None:
+    def _do_refuses(self, operand: Any, step: dict[str, Any]) -> None:
         self._prove()
         ((kind, definition),) = operand.items()
         self.checks += 1

@@ -1,7 +1,7 @@
 """JSON that keeps what Python's values would lose: the text of numbers and the escapes of strings.
 
-Decides how a message is read and written by the tests; nothing of it is the package's own JSON, which is under
-test.
+Decides how a message is read and written by the tests; nothing of it is the package's own JSON, which is
+under test.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ use crate::model::LogLevel;
 use crate::wire::Revision;
 use crate::wire::content;
 use crate::wire::entry::{self, CONTENTS};
-use crate::wire::method::Method;
+use crate::wire::method::{Method, tells_of_change};
 use crate::wire::result::structured;
 use std::sync::Arc;
 
@@ -245,12 +245,21 @@ impl Server {
     }
 
     /// Sends a notification that belongs to a call, as long as the call is open. `params` is the JSON of an object.
+    /// False, and nothing is sent: the call is over, or its peer is a modern one that has not asked for such a
+    /// notification (a change outside of a subscription, a log message without a level).
     ///
     /// # Errors
     /// [`LocalError::NotJson`] when `params` is no JSON object.
     pub fn notify(&mut self, key: RequestKey, method: &str, params: Option<&str>) -> Result<bool, LocalError> {
         let params = params.map(|params| object("params", params)).transpose()?;
         let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
+        let unasked = match method {
+            "notifications/message" => record.log_level.is_none(),
+            _ => tells_of_change(method) && record.method.known() != Some(Method::Listen),
+        };
+        if record.revision.is_modern() && unasked {
+            return Ok(false);
+        }
         let stream = record.stream;
         self.send_notification(stream, method, params);
         Ok(true)

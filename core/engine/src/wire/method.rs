@@ -133,6 +133,18 @@ impl Method {
     }
 }
 
+/// Whether a notification tells of a change: a modern peer gets it only through a subscription that asked for it
+/// (2026-07-28 `basic/patterns/subscriptions`).
+pub(crate) fn tells_of_change(notification: &str) -> bool {
+    matches!(
+        notification,
+        "notifications/tools/list_changed"
+            | "notifications/prompts/list_changed"
+            | "notifications/resources/list_changed"
+            | "notifications/resources/updated"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
