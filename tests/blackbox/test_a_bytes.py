@@ -13,6 +13,7 @@ from wire import CRASH, Wire, failed, text_of
 TEXT = "em dash \u2014, cocktail \U0001f378, \u010de\u0161tina, \u0440\u0443\u0441\u0441\u043a\u0438\u0439"
 
 
+# requirement: stdio-utf8
 def test_a6_split_utf8_byte_by_byte(wire: Wire) -> None:
     wire.process.write_cut(wire.call_frame("echo", {"text": TEXT}, id="bytes"), itertools.repeat(1))
     assert text_of(wire.answer("bytes")["result"]) == TEXT
@@ -124,6 +125,7 @@ def test_a9_tool_error_names_the_place_of_nan(wire: Wire) -> None:
     assert "nan" in text_of(result).lower()
 
 
+# requirement: stdio-utf8
 def test_a10_bytes_that_are_no_utf8(wire: Wire) -> None:
     frame = wire.call_frame("echo", {"text": "PLACE"}, id="latin")
     wire.tamper(frame, b"PLACE", b"\xb0\xa1")

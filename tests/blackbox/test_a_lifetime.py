@@ -22,6 +22,7 @@ DRAIN = 5.0
 PROMPT = 2.0
 
 
+# requirement: stdio-exit-at-eof
 def test_a4_exit_after_end_of_input(server: str, start: Start) -> None:
     wire = start(server)
     began = time.monotonic()

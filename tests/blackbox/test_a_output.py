@@ -10,6 +10,7 @@ from __future__ import annotations
 from wire import Wire, text_of
 
 
+# requirement: stdio-stdout-only-messages
 def test_a1_print_in_a_tool(wire: Wire) -> None:
     result = wire.call("noisy", text="printed")
     assert text_of(result) == "printed"
@@ -29,6 +30,7 @@ def test_a1_noise_ahead_of_and_between_messages(wire: Wire) -> None:
     assert all(message["error"]["code"] == -32700 for message in complaints)
 
 
+# requirement: stdio-stdout-only-messages
 def test_a2_descriptor_one_and_a_child_process(wire: Wire) -> None:
     result = wire.call("rawnoise", text="quiet")
     assert text_of(result) == "quiet"

@@ -1,7 +1,8 @@
 """Points the official SDK's own interaction tests at our roads.
 
-The source distribution of `mcp` carries its tests. Unpacked, without its `src` (so that the installed package is what
-is tested), they run against a server of theirs that is served by the engine over real pipes in the test's own process:
+The source distribution of `mcp` carries its tests. Unpacked, without its `src` (so that the installed
+package is what is tested), they run against a server of theirs that is served by the engine over real pipes
+in the test's own process:
 
     FERROMCP_ROAD=dispatcher pytest -p sdk_plugin -p no:cacheprovider -s tests/interaction -k in-memory
 
