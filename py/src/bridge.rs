@@ -241,6 +241,9 @@ impl Bridge {
             Item::Ended => {
                 // The loop holds the Python server, and the bridge the loop: without this neither would be freed.
                 *lock(&self.side) = None;
+                // The same for delegates that lead back to the server, as bound methods of an adapter do.
+                let delegates = std::mem::take(&mut *core.delegates());
+                drop(delegates);
                 side.event_loop.bind(py).call_method1("remove_reader", (self.pipe.0.as_raw_fd(),))?;
                 let finished = side.finished.bind(py);
                 if !finished.call_method0("done")?.is_truthy()? {

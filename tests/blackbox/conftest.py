@@ -164,9 +164,10 @@ def start() -> Iterator[Start]:
         revision: str | None = None,
         env: dict[str, str] | None = None,
         capabilities: dict[str, object] | None = None,
+        options: tuple[str, ...] = (),
     ) -> Wire:
         command = COMMANDS.get(server) or command_of(server)
-        wire = Wire(Process(command, env=env), revision or revision_of(era), capabilities)
+        wire = Wire(Process((*command, *options), env=env), revision or revision_of(era), capabilities)
         wires.append(wire)
         if open:
             wire.open()

@@ -4,16 +4,15 @@ The source distribution of `mcp` carries its tests. Unpacked, without its `src` 
 package is what is tested), they run against a server of theirs that is served by the engine over real pipes
 in the test's own process:
 
-    FERROMCP_ROAD=dispatcher pytest -p sdk_plugin -p no:cacheprovider -s tests/interaction -k in-memory
-
-`-s`, because serving moves the process's standard descriptors for a moment, as pytest's capturing does.
+    FERROMCP_ROAD=dispatcher pytest -p sdk_plugin -p no:cacheprovider tests/interaction -k in-memory
+    pytest -p sdk_plugin -p no:cacheprovider tests/shared/test_dispatcher.py -k jsonrpc
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -22,30 +21,20 @@ import anyio
 import mcp_types
 import pytest
 from mcp.client.client import Client
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
+from ferromcp._native import Call
 from ferromcp._native import Server as NativeServer
 from ferromcp.adapters import adapt, choose
+from ferromcp.adapters.mcp2.channel import CallChannel, Progress
+from ferromcp.adapters.mcp2.dispatcher import NativeDispatcher
+from ferromcp.adapters.mcp2.errors import to_engine
+from ferromcp.adapters.mcp2.text import decode, encode
 
 ROAD = os.environ.get("FERROMCP_ROAD")
 served: list[str] = []
-
-
-def start(native: NativeServer, read: int, write: int) -> None:
-    """Starts the native server on these descriptors instead of 0 and 1."""
-    sys.stdout.flush()
-    saved = os.dup(0), os.dup(1)
-    os.dup2(read, 0)
-    os.dup2(write, 1)
-    try:
-        native.start_stdio(asyncio.get_running_loop(), {"drain_ms": 2000})
-    finally:
-        for descriptor, kept in enumerate(saved):
-            os.dup2(kept, descriptor)
-            os.close(kept)
-        os.close(read)
-        os.close(write)
 
 
 @asynccontextmanager
@@ -63,7 +52,10 @@ async def lines(read: int, write: int) -> AsyncIterator[Any]:
         async with received_in:
             while line := await reader.readline():
                 message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-                await received_in.send(SessionMessage(message))
+                try:
+                    await received_in.send(SessionMessage(message))
+                except anyio.BrokenResourceError:
+                    return  # the client has left
 
     async def send() -> None:
         async with to_send_out:
@@ -71,7 +63,9 @@ async def lines(read: int, write: int) -> AsyncIterator[Any]:
                 text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
                 os.write(write, text.encode() + b"\n")
         os.close(write)
+        ended.set()
 
+    ended = anyio.Event()
     async with anyio.create_task_group() as group:
         group.start_soon(receive)
         group.start_soon(send)
@@ -79,10 +73,8 @@ async def lines(read: int, write: int) -> AsyncIterator[Any]:
             yield received, to_send
         finally:
             await to_send.aclose()
-            with anyio.move_on_after(5):
-                await asyncio.sleep(0)
-                while not reader.at_eof():
-                    await asyncio.sleep(0.001)
+            with anyio.CancelScope(shield=True):
+                await ended.wait()
             source.close()
             await received.aclose()
             group.cancel_scope.cancel()
@@ -100,7 +92,7 @@ async def connect(
     to_client, here = os.pipe()
     os.set_inheritable(to_server, False)
     async with adapter.lifespan():
-        start(native, there, here)
+        native.start_stdio(asyncio.get_running_loop(), {"drain_ms": 2000, "fds": (there, here)})
         over = native.finished()
         served.append(spec_version)
         try:
@@ -113,11 +105,90 @@ async def connect(
             native.acknowledge()
 
 
-def pytest_collection_modifyitems(session: pytest.Session) -> None:
-    from tests.interaction import conftest  # type: ignore[import-not-found]  # of the SDK's own tests
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and item.nodeid.endswith("[jsonrpc]"):
+            callspec.params["pair_factory"] = native_pair
+    if any("tests/interaction" in item.nodeid for item in items):
+        from tests.interaction import conftest  # type: ignore[import-not-found]  # of the SDK's own tests
 
-    conftest._FACTORIES["in-memory"] = connect
+        conftest._FACTORIES["in-memory"] = connect
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     terminalreporter.write_line(f"ferromcp: road {ROAD or 'auto'}, {len(served)} connections served")
+
+
+# The contract tests of dispatchers (tests/shared/test_dispatcher.py): our server side, the SDK's client side.
+
+METHODS = ["again", "burst", "duplicate", "first", "park", "plain", "second", "slow"]
+HANDSHAKE = [
+    {
+        "id": "handshake",
+        "method": "initialize",
+        "params": {
+            "protocolVersion": LATEST_HANDSHAKE_VERSION,
+            "capabilities": {"sampling": {}, "roots": {}, "elicitation": {}},
+            "clientInfo": {"name": "contract", "version": "1"},
+        },
+    },
+    {"method": "notifications/initialized"},
+]
+
+
+class ServerSide(NativeDispatcher):
+    """Our dispatcher, with the delegate that an adapter would be."""
+
+    def __init__(self, read: int, write: int) -> None:
+        config = {
+            "info": {"name": "contract", "version": "1"},
+            "catalogue": "delegated",
+            "capabilities": {"tools": {}, "logging": {}},
+            "extraMethods": METHODS,
+        }
+        self.native = NativeServer(json.dumps(config))
+        self._reports = Progress()
+        super().__init__(self.native, 0, self._reports, self.channel)
+        self.native.set_delegate(self.answer)
+        self.native.set_notification_handler(
+            lambda _, method, params: self.deliver(method, None if params is None else decode(params))
+        )
+        # Now, since the tests run the client side first, and that shakes hands.
+        self.native.start_stdio(asyncio.get_running_loop(), {"drain_ms": 100, "fds": (read, write)})
+
+    def channel(self, call: Call) -> CallChannel:
+        return CallChannel(call, self._reports, modern=False)
+
+    async def answer(self, call: Call) -> bytes:
+        try:
+            return encode(await self.serve(call, json.loads(call.params) if call.params != b"{}" else None))
+        except Exception as error:
+            raise to_engine(error, call.method, modern=False) from error
+
+
+class ClientSide:
+    """The SDK's own dispatcher over pipes; shakes hands before anything else."""
+
+    def __init__(self, read: int, write: int) -> None:
+        self._fds = read, write
+        self._inner: Any = None
+
+    async def run(self, *handlers: Any, task_status: Any = anyio.TASK_STATUS_IGNORED, **options: Any) -> None:
+        async with lines(*self._fds) as (received, to_send):
+            for message in HANDSHAKE:
+                parsed = mcp_types.jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **message})
+                await to_send.send(SessionMessage(parsed))
+            await received.receive()
+            self._inner = JSONRPCDispatcher(received, to_send)
+            await self._inner.run(*handlers, task_status=task_status, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+def native_pair(*, can_send_request: bool = True) -> Any:
+    there, to_server = os.pipe()
+    to_client, here = os.pipe()
+    server = ServerSide(there, here)
+    return ClientSide(to_client, to_server), server, server.close

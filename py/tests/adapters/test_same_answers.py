@@ -49,10 +49,13 @@ def expected(server: str, era: str) -> dict[str, list[Message]]:
     return transcript(stock(server), era, TABLES[server])
 
 
-def comparable(messages: list[Message]) -> list[Any]:
+def comparable(messages: list[Message], era: str) -> list[Any]:
     """A transcript without what differs from run to run, and without the wording of the engine's errors."""
     found = []
     for message in messages:
+        # The stock servers send these to modern peers that did not subscribe; the specification forbids it.
+        if era == "modern" and str(message.get("method")).endswith("/list_changed"):
+            continue
         result, error = message.get("result"), message.get("error")
         if isinstance(result, dict) and "requestState" in result:
             message = {**message, "result": {**result, "requestState": "sealed"}}
@@ -68,8 +71,8 @@ def test_answers_are_those_of_the_stock_server(server: str, road: str, era: str)
     wanted = expected(server, era)
     assert list(found) == list(wanted)
     different = {
-        label: (comparable(wanted[label]), comparable(found[label]))
+        label: (comparable(wanted[label], era), comparable(found[label], era))
         for label in wanted
-        if comparable(wanted[label]) != comparable(found[label])
+        if comparable(wanted[label], era) != comparable(found[label], era)
     }
     assert different == {}

@@ -103,6 +103,7 @@ class Host:
         self._cancelled: list[str] = []
         self._held: dict[str, list[Held]] = defaultdict(list)
         self._busy = 0
+        self._closing = False
         self._late: list[Callable[[], None]] = []
 
     # What becomes a handler
@@ -182,12 +183,18 @@ class Host:
         held.release()
 
     def release_all(self) -> bool:
-        """Lets every call go on; whether there was one."""
+        """Lets every call go on, and those that are still to wait; whether there was one."""
         with self._changed:
+            self._closing = True
             keys = [key for key, calls in self._held.items() for _ in calls]
         for key in keys:
             self.release(key)
         return bool(keys)
+
+    def waits(self) -> bool:
+        """Whether a call waits for its release."""
+        with self._changed:
+            return any(self._held.values())
 
     def settle(self) -> None:
         """Returns when no function runs, but for those that wait, and does the acts that follow answers."""
@@ -259,6 +266,9 @@ class Host:
             self._held[key].append(pause)
             self._busy -= 1
             self._changed.notify_all()
+            closing = self._closing
+        if closing:
+            self.release(key)
 
     def _count(self, number: int) -> None:
         with self._changed:

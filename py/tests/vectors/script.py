@@ -68,7 +68,7 @@ class Script:
                 except AssertionError as error:
                     error.args = (f"step {number} {shorten(resolved)}: {error}",)
                     raise
-            self._be_silent()
+            self._be_silent(last=True)
             complete = True
         finally:
             self._end(complete)
@@ -173,14 +173,16 @@ class Script:
         self.checks += 1
         self._be_silent()
 
-    def _be_silent(self) -> None:
+    def _be_silent(self, *, last: bool = False) -> None:
         """What runs comes to its end; then nothing has been sent but the answer to a request of our own."""
+        # Where the end of the input makes nobody speak, the end of the output proves it.
+        asks = self._can_ask() and (not last or self._listens or self._host.waits())
         self._host.settle()
         self._connection.turn()
-        if self._changed or not self._can_ask():
+        if self._changed or not (asks or last):
             self._read(SILENCE)
         self._changed = False
-        if self._can_ask():
+        if asks:
             self._probe()
         if self._messages:
             raise Mismatch(f"unexpected: {shorten(self._messages[0])}")

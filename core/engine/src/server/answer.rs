@@ -56,6 +56,8 @@ impl Server {
             let mut own_meta = None;
             match reply {
                 Reply::Tool { content, structured: value, is_error, meta } => {
+                    // One allocation for a long answer, not one for each doubling.
+                    out.reserve(content.len() + value.map_or(0, str::len) + 256);
                     out.push_str(r#""content":"#);
                     match value {
                         // Structured content goes out as text too, for peers that read only that

@@ -8,7 +8,6 @@ as on the stock stdio transport (`mcp.server.runner.serve_dual_era_loop`).
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -79,7 +78,7 @@ class RunnerAdapter:
         self._peers: dict[int, Peer] = {}
 
     def config(self) -> bytes:
-        return json.dumps(engine_config(self.server)).encode()
+        return encode(engine_config(self.server))
 
     def bind(self, native: NativeServer) -> None:
         self.native = native

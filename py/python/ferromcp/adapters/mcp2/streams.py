@@ -8,7 +8,6 @@ one stream, so an app whose peers speak both eras in one process enters its life
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -48,7 +47,7 @@ class StreamsAdapter:
         self._pairs: dict[tuple[int, bool], _Pair] = {}
 
     def config(self) -> bytes:
-        return json.dumps(engine_config(self.server)).encode()
+        return encode(engine_config(self.server))
 
     def bind(self, native: NativeServer) -> None:
         self._native = native
