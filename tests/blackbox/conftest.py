@@ -75,7 +75,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     skip = pytest.mark.skip(reason="slow: run with --slow")
     for item in items:
-        hosted = getattr(item, "callspec", None) and item.callspec.params.get("server", "native") != "native"
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        hosted = parameters.get("server", "native") != "native"
         if item.get_closest_marker("slow") or (item.get_closest_marker("engine") and hosted):
             item.add_marker(skip)
 

@@ -8,6 +8,7 @@ import time
 
 import pytest
 from conftest import Start
+from process import PATIENCE
 from wire import CRASH, Wire, failed, text_of
 
 TEXT = "em dash \u2014, cocktail \U0001f378, \u010de\u0161tina, \u0440\u0443\u0441\u0441\u043a\u0438\u0439"
@@ -35,7 +36,9 @@ def test_a7_no_request_is_lost_while_the_writer_is_slow(wire: Wire) -> None:
     ids = [f"many-{number}" for number in range(500)]
     data = b"".join(wire.call_frame("huge", {"n": 65536}, id=id) for id in ids)
     at = 0
+    end = time.monotonic() + 60 * PATIENCE
     while at < len(data):
+        assert time.monotonic() < end, "the server takes nothing any more"
         at += wire.process.write_some(data[at : at + rng.randrange(1, 4000)], patience=0)
         wire.process.read_some(rng.randrange(1, 65536))
         time.sleep(0.0005)

@@ -10,7 +10,7 @@ from conftest import Start
 from wire import CRASH, Wire, failed, text_of
 
 ASK = {"type": "ref/prompt", "name": "ask"}
-INVALID_PARAMS = {
+INVALID_PARAMS: dict[str, tuple[str, dict[str, Any]]] = {
     "unknown tool": ("tools/call", {"name": "no_such_tool", "arguments": {}}),
     "tool without a name": ("tools/call", {"arguments": {}}),
     "tool name of a wrong type": ("tools/call", {"name": 5, "arguments": {}}),

@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from wire import Message, Wire, text_of
+from checker import Message
+from wire import Wire, text_of
 
 PROGRESS = "notifications/progress"
 LOG = "notifications/message"

@@ -125,7 +125,7 @@ def test_b17_no_back_channel_is_an_immediate_error(server: str, era: str, start:
 def test_b17_two_round_trips_at_once(server: str, start: Start) -> None:
     wire = start(server, "legacy", capabilities={"elicitation": {}})
     calls = [wire.start("ask_name"), wire.start("ask_name")]
-    questions = []
+    questions: list[int | str] = []
     while len(questions) < 2:
         message = wire.next()
         assert message["method"] == "elicitation/create"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from checker import Message
 from conftest import Start
-from wire import Message, Wire, text_of
+from wire import Wire, text_of
 
 LISTS = {
     "tools/list": "tools",

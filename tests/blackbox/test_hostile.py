@@ -116,7 +116,7 @@ def test_slow_reader_bounds_memory_and_loses_nothing(server: str, start: Start) 
     grown = wire.process.peak_mb() - before
     assert grown < 300, f"{grown:.0f} MB for {taken} bytes of input"
     complete = data[:taken].count(b"\n")
-    answered = set()
+    answered: set[str] = set()
     while len(answered) < complete:
         answered.add(wire.receive(60)["id"])
     # What was begun is finished as well: the rest of the line that was cut off by the full pipe.

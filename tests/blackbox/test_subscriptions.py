@@ -8,9 +8,10 @@ import time
 from typing import Any
 
 import pytest
+from checker import Message
 from conftest import Start
 from process import PATIENCE
-from wire import Message, Wire
+from wire import Wire
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
