@@ -8,6 +8,9 @@ use std::fmt;
 
 /// Error codes that MCP uses, by the names of the schema (2026-07-28 `basic/index`, "Error Codes").
 pub mod code {
+    /// What JSON-RPC leaves to implementations and MCP has divided: -32000 to -32019 are retired, the rest is MCP's own
+    /// (2026-07-28 `basic/index`, "Error Codes").
+    pub const SERVER_ERRORS: std::ops::RangeInclusive<i64> = -32099..=-32000;
     /// The bytes are not one JSON text (JSON-RPC 2.0, section 5.1).
     pub const PARSE_ERROR: i64 = -32700;
     /// JSON, but no JSON-RPC message that may be sent here.

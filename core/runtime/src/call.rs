@@ -31,8 +31,7 @@ impl<'a> Context<'a> {
         self.endpoint.progress(self.call.key, progress, total, message).unwrap_or(false)
     }
 
-    /// Sends the client a log message, if it wants one of this level. The server must have declared logging
-    /// ([`crate::Server::logging`]).
+    /// Sends the client a log message, if it wants one of this level.
     pub fn log(&self, level: LogLevel, data: impl Serialize) -> bool {
         let Ok(data) = serde_json::to_string(&data) else { return false };
         self.endpoint.log(self.call.key, level, None, &data).unwrap_or(false)

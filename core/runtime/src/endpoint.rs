@@ -189,7 +189,7 @@ impl Endpoint {
 
     /// Gives up a request to the client. See [`Server::abandon`].
     pub fn abandon(&self, key: OutgoingKey, reason: Option<&str>) -> Result<bool, Error> {
-        self.command(|server, _| server.abandon(key, reason))
+        self.command(|server, _| Ok(server.abandon(key, reason)))
     }
 
     /// Runs any command of the engine, or several, under one taking of the lock. `body` must not call into this

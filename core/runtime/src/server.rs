@@ -70,25 +70,16 @@ enum Kind {
 impl Server {
     /// A server of this name and version, without tools.
     pub fn new(name: &str, version: &str) -> Self {
-        Self {
-            config: ServerConfig::new(name, version),
-            options: StdioOptions::default(),
-            handlers: Handlers::default(),
-            definitions: Vec::new(),
-        }
+        let mut config = ServerConfig::new(name, version);
+        // Any handler may log; the lists are declared by the engine when they hold something.
+        config.capabilities.declare("logging", "{}");
+        Self { config, options: StdioOptions::default(), handlers: Handlers::default(), definitions: Vec::new() }
     }
 
     /// Tells the model how to use this server.
     #[must_use]
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.config.instructions = Some(text.into());
-        self
-    }
-
-    /// Declares that handlers send log messages.
-    #[must_use]
-    pub fn logging(mut self) -> Self {
-        self.config.capabilities.declare("logging", "{}");
         self
     }
 

@@ -47,7 +47,6 @@ fn tool(name: &str, description: &str, properties: &str, required: &str) -> Stri
 fn main() -> Result<(), ferromcp::Error> {
     Server::new("ferromcp-example", env!("CARGO_PKG_VERSION"))
         .instructions("Small tools to try a client with.")
-        .logging()
         .tool(tool("echo", "Give the text back", r#"{"text":{"type":"string"}}"#, r#"["text"]"#), |call| {
             let Text { text } = call.arguments()?;
             Ok(ToolOutput::text(text))

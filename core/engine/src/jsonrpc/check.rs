@@ -4,6 +4,7 @@
 //! tests hold it to serde_json's verdict. Strings are only looked at for their end, control characters and escapes: an
 //! unpaired surrogate escape is JSON by the grammar, and passes.
 
+use super::marks;
 use std::fmt;
 
 /// Where a text stops being JSON.
@@ -146,7 +147,7 @@ impl Checker<'_> {
     fn string(&mut self) -> Checked {
         self.at += 1;
         loop {
-            self.plain();
+            self.at = marks::quote_escape_or_control(self.bytes, self.at);
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
@@ -170,30 +171,6 @@ impl Checker<'_> {
                 }
                 _ => return self.unexpected(),
             }
-        }
-    }
-
-    /// Goes to the next quote, backslash or control character, eight bytes at a time.
-    fn plain(&mut self) {
-        const ONES: u64 = 0x0101_0101_0101_0101;
-        const HIGHS: u64 = 0x8080_8080_8080_8080;
-        while let Some(chunk) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
-            let word = u64::from_le_bytes(*chunk);
-            let quotes = word ^ (ONES * b'"' as u64);
-            let slashes = word ^ (ONES * b'\\' as u64);
-            // The lowest high bit that is set marks the first byte that is zero in one of the two, or below 0x20.
-            let marks = quotes.wrapping_sub(ONES) & !quotes
-                | slashes.wrapping_sub(ONES) & !slashes
-                | word.wrapping_sub(ONES * 0x20) & !word;
-            let marks = marks & HIGHS;
-            if marks != 0 {
-                self.at += (marks.trailing_zeros() / 8) as usize;
-                return;
-            }
-            self.at += 8;
-        }
-        while self.peek().is_some_and(|b| b >= 0x20 && b != b'"' && b != b'\\') {
-            self.at += 1;
         }
     }
 

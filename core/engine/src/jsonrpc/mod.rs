@@ -6,6 +6,7 @@
 //! for byte.
 
 pub(crate) mod check;
+pub(crate) mod marks;
 mod message;
 pub(crate) mod scan;
 pub(crate) mod write;

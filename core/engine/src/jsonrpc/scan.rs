@@ -3,7 +3,7 @@
 //! Everything here trusts its input: the text came through [`super::check::check`] or is a part of such a text. On other text the
 //! functions still end and never panic, but what they return means nothing.
 
-use memchr::memchr2;
+use super::marks;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -177,7 +177,7 @@ impl<'a> Walk<'a> {
         let mut at = at + 1;
         let mut escaped = false;
         loop {
-            at = self.find_mark(at);
+            at = marks::quote_or_escape(self.bytes, at);
             match self.bytes.get(at) {
                 Some(b'\\') => {
                     escaped = true;
@@ -186,29 +186,6 @@ impl<'a> Walk<'a> {
                 Some(_) => return (at + 1, escaped),
                 None => return (self.bytes.len(), escaped),
             }
-        }
-    }
-
-    /// The first quote or backslash at or after `at`. Most strings are short, so eight bytes at a time come first; what is
-    /// longer is left to memchr.
-    fn find_mark(&self, mut at: usize) -> usize {
-        const ONES: u64 = 0x0101_0101_0101_0101;
-        const HIGHS: u64 = 0x8080_8080_8080_8080;
-        for _ in 0..8 {
-            let Some(chunk) = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else { break };
-            let word = u64::from_le_bytes(*chunk);
-            let quotes = word ^ (ONES * b'"' as u64);
-            let slashes = word ^ (ONES * b'\\' as u64);
-            // The lowest high bit that is set marks the first zero byte of either word.
-            let marks = (quotes.wrapping_sub(ONES) & !quotes | slashes.wrapping_sub(ONES) & !slashes) & HIGHS;
-            if marks != 0 {
-                return at + (marks.trailing_zeros() / 8) as usize;
-            }
-            at += 8;
-        }
-        match self.bytes.get(at..) {
-            Some(rest) => at + memchr2(b'"', b'\\', rest).unwrap_or(rest.len()),
-            None => self.bytes.len(),
         }
     }
 

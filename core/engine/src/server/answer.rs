@@ -136,7 +136,7 @@ impl Server {
     /// The error for a resource that does not exist, under the code of the peer's revision. False: the call is over.
     ///
     /// # Errors
-    /// None today; the type leaves room.
+    /// As [`Server::fail`].
     pub fn fail_unknown_resource(&mut self, key: RequestKey, uri: &str, now: Millis) -> Result<bool, LocalError> {
         let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
         let error = super::request::unknown_resource(uri, record.revision);

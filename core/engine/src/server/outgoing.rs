@@ -64,17 +64,14 @@ impl Server {
     }
 
     /// Stops waiting for a request of ours and tells the peer. False: it is over already.
-    ///
-    /// # Errors
-    /// None today; the type leaves room.
-    pub fn abandon(&mut self, key: OutgoingKey, reason: Option<&str>) -> Result<bool, LocalError> {
+    pub fn abandon(&mut self, key: OutgoingKey, reason: Option<&str>) -> bool {
         let Some(stream) = self.streams.values_mut().find(|stream| stream.outgoing.contains_key(&key)) else {
-            return Ok(false);
+            return false;
         };
         let id = stream.id;
         stream.outgoing.remove(&key);
         self.send_cancelled(id, key, reason);
-        Ok(true)
+        true
     }
 
     fn send_cancelled(&mut self, stream: StreamId, key: OutgoingKey, reason: Option<&str>) {

@@ -104,7 +104,7 @@ impl Revision {
                 wanted
             }
             code::RESOURCE_NOT_FOUND if self.is_modern() => code::INVALID_PARAMS,
-            code::URL_ELICITATION_REQUIRED | -32099..=-32000 if self.is_modern() => code::INTERNAL_ERROR,
+            wanted if self.is_modern() && code::SERVER_ERRORS.contains(&wanted) => code::INTERNAL_ERROR,
             _ => wanted,
         }
     }

@@ -1,5 +1,7 @@
 //! From text to nodes: exactly the grammar of RFC 8259, one byte after the other, without recursion.
 
+use crate::jsonrpc::marks;
+
 use super::{Content, Document, DocumentError, Kind, NO_INDEX, Node};
 
 /// Parses a text whose positions fit in 32 bits.
@@ -208,19 +210,9 @@ impl Parser<'_> {
         Ok(unit)
     }
 
-    /// Skips what stands for itself in a string, eight bytes at a time.
+    /// Skips what stands for itself in a string.
     fn skip_plain(&mut self) {
-        while let Some(chunk) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
-            let special = special_bytes(u64::from_le_bytes(*chunk));
-            if special != 0 {
-                self.at += special.trailing_zeros() as usize / 8;
-                return;
-            }
-            self.at += 8;
-        }
-        while self.peek().is_some_and(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
-            self.at += 1;
-        }
+        self.at = marks::quote_escape_or_control(self.bytes, self.at);
     }
 
     fn number(&mut self) -> Result<(), DocumentError> {
@@ -288,16 +280,4 @@ impl Parser<'_> {
     fn syntax_error<T>(&self) -> Result<T, DocumentError> {
         Err(DocumentError::Syntax { offset: self.at })
     }
-}
-
-/// The high bit of each byte that ends a plain run: a quote, a backslash, a control character. The lowest one set is
-/// exact; those above it may be false alarms from the borrow, and are not looked at.
-fn special_bytes(chunk: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let zero_bytes = |x: u64| x.wrapping_sub(ONES) & !x;
-    let quote = zero_bytes(chunk ^ (ONES * b'"' as u64));
-    let backslash = zero_bytes(chunk ^ (ONES * b'\\' as u64));
-    let control = chunk.wrapping_sub(ONES * 0x20) & !chunk;
-    (quote | backslash | control) & HIGH
 }
