@@ -28,7 +28,10 @@ fn main() {
         server.receive(peer, b"\n", 0).expect("an open stream");
         while let Some(output) = server.poll_output() {
             match output {
-                Output::Transmit { bytes, .. } => sent += bytes.len(),
+                Output::Transmit { bytes, .. } => {
+                    sent += bytes.len();
+                    server.recycle(bytes);
+                }
                 Output::Event(Event::Call(call)) => {
                     let reply = Reply::Tool { content: &content, structured: None, is_error: false, meta: None };
                     server.respond(call.key, reply, 0).expect("a valid answer");

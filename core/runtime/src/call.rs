@@ -128,26 +128,34 @@ impl PromptCall<'_> {
 /// What a tool answers: content blocks for the model, and perhaps a value for programs.
 #[derive(Clone, Debug, Default)]
 pub struct ToolOutput {
-    content: String,
+    content: Content,
     structured: Option<String>,
     meta: Option<String>,
     is_error: bool,
 }
 
+#[derive(Clone, Debug)]
+enum Content {
+    Text(String),
+    /// The JSON text of an array of blocks.
+    Blocks(String),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Blocks("[]".into())
+    }
+}
+
 impl ToolOutput {
     /// One text block.
-    pub fn text(text: impl AsRef<str>) -> Self {
-        let text = text.as_ref();
-        let mut content = String::with_capacity(text.len() + 32);
-        content.push_str(r#"[{"type":"text","text":"#);
-        push_string(&mut content, text);
-        content.push_str("}]");
-        Self { content, ..Self::default() }
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: Content::Text(text.into()), ..Self::default() }
     }
 
     /// Content blocks as the JSON text of an array, in the newest revision's form.
     pub fn content_json(content: impl Into<String>) -> Self {
-        Self { content: content.into(), ..Self::default() }
+        Self { content: Content::Blocks(content.into()), ..Self::default() }
     }
 
     /// A value as `structuredContent`, and the same as text for clients that do not know it (`server/tools`,
@@ -156,13 +164,18 @@ impl ToolOutput {
     /// # Errors
     /// When the value has no JSON form.
     pub fn structured(value: &impl Serialize) -> Result<Self, ToolError> {
-        let json = serde_json::to_string(value)?;
-        Ok(Self { structured: Some(json.clone()), ..Self::text(json) })
+        Ok(Self { structured: Some(serde_json::to_string(value)?), ..Self::default() })
     }
 
     /// The result's own `_meta`, as the JSON text of an object.
     #[must_use]
     pub fn with_meta(mut self, json: impl Into<String>) -> Self {
+        if let Content::Text(text) = &self.content {
+            let mut blocks = String::from(r#"[{"type":"text","text":"#);
+            push_string(&mut blocks, text);
+            blocks.push_str("}]");
+            self.content = Content::Blocks(blocks);
+        }
         self.meta = Some(json.into());
         self
     }
@@ -172,11 +185,14 @@ impl ToolOutput {
     }
 
     pub(crate) fn reply(&self) -> Reply<'_> {
-        Reply::Tool {
-            content: &self.content,
-            structured: self.structured.as_deref(),
-            is_error: self.is_error,
-            meta: self.meta.as_deref(),
+        match &self.content {
+            Content::Text(text) => Reply::Text { text, is_error: self.is_error },
+            Content::Blocks(content) => Reply::Tool {
+                content,
+                structured: self.structured.as_deref(),
+                is_error: self.is_error,
+                meta: self.meta.as_deref(),
+            },
         }
     }
 }

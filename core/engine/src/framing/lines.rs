@@ -14,9 +14,15 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// How much of a line that is too long is shown: enough to recognize the message, too little to fill a log.
 const HEAD_BYTES: usize = 64;
 
-/// A buffer that grew past this is given back once its line is done. Nearly all messages are smaller, so in the long run
-/// one buffer serves a stream; a single huge message does not pin its size for ever.
+/// A buffer that grew past this is given back after [`UNUSED_LINES`] lines that were smaller. Nearly all messages are.
 const RETAINED_BYTES: usize = 64 * 1024;
+
+/// A buffer that grew past this is given back once its line is done. 4 MiB: large messages come one after another, and fresh
+/// memory for each costs as much as all else that is done with it; beyond this size one is rare.
+const MOST_RETAINED_BYTES: usize = 4 << 20;
+
+/// Smaller lines after which a large buffer has served its time: a single large message does not pin its size for ever.
+const UNUSED_LINES: u32 = 64;
 
 /// What a stream of lines is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +45,8 @@ pub struct LineFramer {
     max_bytes: usize,
     /// The start of a line whose end has not arrived. Empty while discarding.
     buffer: Vec<u8>,
+    /// Lines that have ended since one needed more than [`RETAINED_BYTES`].
+    unused: u32,
     /// A line was too long and its newline has not arrived.
     discarding: bool,
     /// Bytes searched for a newline so far, so that a test can tell linear from quadratic without a clock.
@@ -52,6 +60,7 @@ impl LineFramer {
         Self {
             max_bytes,
             buffer: Vec::new(),
+            unused: 0,
             discarding: false,
             #[cfg(test)]
             searched: 0,
@@ -88,6 +97,7 @@ impl LineFramer {
 
     /// The current line ends with `piece`.
     fn end_line(&mut self, piece: &[u8], on_frame: &mut impl FnMut(Frame<'_>)) {
+        self.age_buffer();
         if self.discarding {
             self.discarding = false;
         } else if self.buffer.is_empty() {
@@ -140,11 +150,24 @@ impl LineFramer {
         self.buffer.extend_from_slice(piece);
     }
 
+    /// The line in the buffer is done.
     fn clear(&mut self) {
-        if self.buffer.capacity() > RETAINED_BYTES {
+        if self.buffer.len() > RETAINED_BYTES {
+            self.unused = 0;
+        }
+        self.buffer.clear();
+        if self.buffer.capacity() > MOST_RETAINED_BYTES {
             self.buffer = Vec::new();
-        } else {
-            self.buffer.clear();
+        }
+    }
+
+    /// A line ends: one more that did not need the large buffer, unless [`LineFramer::clear`] says otherwise.
+    fn age_buffer(&mut self) {
+        if self.buffer.capacity() > RETAINED_BYTES {
+            self.unused += 1;
+            if self.unused > UNUSED_LINES && self.buffer.is_empty() {
+                self.buffer = Vec::new();
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One line of bytes, read as a JSON-RPC message.
 
-use super::check::check;
-use super::scan::{self, PickError, Picked, Walk};
+use super::cursor::{Checked, Cursor, PickError, Picked};
+use super::scan;
 use crate::error::{PeerError, code};
 use std::borrow::Cow;
 
@@ -42,6 +42,7 @@ pub(crate) struct Fields<'a> {
 }
 
 pub(crate) const PARAMS: [&str; 5] = ["_meta", "name", "arguments", "uri", "cursor"];
+const PARAMS_META: usize = 0;
 pub(crate) const META: [&str; 5] = [
     "progressToken",
     "io.modelcontextprotocol/protocolVersion",
@@ -76,74 +77,94 @@ pub struct Fault<'a> {
     pub id: Option<&'a str>,
 }
 
-impl<'a> Fault<'a> {
-    fn unreadable(error: PeerError) -> Self {
-        Self { error, id: None }
+impl<'a> Incoming<'a> {
+    /// Reads one frame: a UTF-8 check, and one pass over the text.
+    pub fn parse(frame: &'a [u8], max_depth: usize) -> Self {
+        let Ok(text) = std::str::from_utf8(frame) else {
+            return Self::Single(Err(not_json("message is not UTF-8")));
+        };
+        let mut cursor = Cursor::new(text);
+        cursor.blanks();
+        if cursor.peek() != Some(b'[') {
+            return Self::Single(Message::read(cursor, max_depth));
+        }
+        let start = cursor.at;
+        let (array, deepest) = match cursor.value().and_then(|()| Ok((text.get(start..cursor.at), cursor.end()?))) {
+            Ok((array, ())) => (array.unwrap_or_default(), cursor.deepest),
+            Err(malformed) => return Self::Single(Err(not_json(&format!("message is not JSON: {malformed}")))),
+        };
+        // The array itself is no level of a message.
+        if deepest > max_depth + 1 {
+            return Self::Single(Err(Fault { error: too_deep(max_depth), id: None }));
+        }
+        Self::Batch(array)
     }
 }
 
-impl<'a> Incoming<'a> {
-    /// Reads one frame: a UTF-8 check, one syntax pass, and a walk over the envelope.
-    pub fn parse(frame: &'a [u8], max_depth: usize) -> Self {
-        let text = match std::str::from_utf8(frame) {
-            Ok(text) => text,
-            Err(_) => return Self::parse_error("message is not UTF-8"),
-        };
-        let text = match check(text) {
-            Ok(text) => text,
-            Err(error) => return Self::parse_error(&format!("message is not JSON: {error}")),
-        };
-        if scan::is_array(text) {
-            if !scan::within_depth(text, max_depth + 1) {
-                return Self::Single(Err(Fault::unreadable(too_deep(max_depth))));
-            }
-            return Self::Batch(text);
-        }
-        Self::Single(Message::from_json(text, max_depth))
-    }
-
-    fn parse_error(reason: &str) -> Self {
-        Self::Single(Err(Fault::unreadable(PeerError::new(code::PARSE_ERROR, format!("Parse error: {reason}")))))
-    }
+fn not_json<'a>(reason: &str) -> Fault<'a> {
+    Fault { error: PeerError::new(code::PARSE_ERROR, format!("Parse error: {reason}")), id: None }
 }
 
 fn too_deep(max_depth: usize) -> PeerError {
     PeerError::invalid_request(format!("Invalid Request: nested deeper than {max_depth} levels"))
 }
 
+/// The values of [`TOP`], and of what lies in them.
+struct Envelope<'a> {
+    top: Picked<'a, 6>,
+    fields: Fields<'a>,
+}
+
+impl<'a> Envelope<'a> {
+    /// Reads the text from the cursor to its end. What is no object has no members.
+    fn read(cursor: &mut Cursor<'a>) -> Checked<Self> {
+        let mut fields = Fields::NONE;
+        let top = if cursor.peek() == Some(b'{') {
+            cursor.object(&TOP, |cursor, slot| {
+                if slot != TOP_PARAMS || cursor.peek() != Some(b'{') {
+                    return cursor.value();
+                }
+                fields.params = cursor.object(&PARAMS, |cursor, slot| {
+                    if slot != PARAMS_META || cursor.peek() != Some(b'{') {
+                        return cursor.value();
+                    }
+                    fields.meta = cursor.object(&META, |cursor, _| cursor.value())?;
+                    Ok(())
+                })?;
+                Ok(())
+            })?
+        } else {
+            cursor.value()?;
+            Err(PickError::NotObject)
+        };
+        cursor.end()?;
+        Ok(Self { top, fields })
+    }
+}
+
 impl<'a> Message<'a> {
-    /// Reads a message out of text that is known to be valid JSON (an element of a batch, say).
+    /// Reads a message out of a text of its own (an element of a batch, say).
     pub fn from_json(text: &'a str, max_depth: usize) -> Parsed<'a> {
+        Self::read(Cursor::new(text), max_depth)
+    }
+
+    fn read(mut cursor: Cursor<'a>, max_depth: usize) -> Parsed<'a> {
         let invalid = |reason: &str, id| {
             Err(Fault { error: PeerError::invalid_request(format!("Invalid Request: {reason}")), id })
         };
-        if !scan::is_object(text) {
-            return invalid("not an object", None);
-        }
-        let mut fields = Fields::NONE;
-        let mut walk = Walk::new(text);
-        let is_open = |at: usize| text.as_bytes().get(at) == Some(&b'{');
-        let (_, top) = walk.object(text, 0, &TOP, |walk, slot, start| {
-            if TOP[slot] != "params" || !is_open(start) {
-                return walk.skip_value(start);
-            }
-            let (end, params) = walk.object(text, start, &PARAMS, |walk, slot, start| {
-                if PARAMS[slot] != "_meta" || !is_open(start) {
-                    return walk.skip_value(start);
-                }
-                let (end, meta) = walk.object(text, start, &META, |walk, _, start| walk.skip_value(start));
-                fields.meta = meta;
-                end
-            });
-            fields.params = params;
-            end
-        });
+        cursor.blanks();
+        let start = cursor.at;
+        let Envelope { top, mut fields } = match Envelope::read(&mut cursor) {
+            Ok(envelope) => envelope,
+            Err(malformed) => return Err(not_json(&format!("message is not JSON: {malformed}"))),
+        };
         let [version, id, method, params, result, error] = match top {
             Ok(found) => found,
             Err(PickError::NotObject) => return invalid("not an object", None),
             Err(PickError::Duplicate(key)) => {
                 // Another key is there twice: the id is still good to answer under.
-                let id = scan::pick(text, ["id"]).ok().and_then(|[id]| id).filter(|id| is_id(id));
+                let object = cursor.text.get(start..).unwrap_or_default();
+                let id = scan::pick(object, ["id"]).ok().and_then(|[id]| id).filter(|id| is_id(id));
                 return invalid(&format!("duplicate key {key:?}"), id);
             }
         };
@@ -154,7 +175,7 @@ impl<'a> Message<'a> {
         if id.is_some() && known_id.is_none() {
             return invalid("\"id\" must be a string or an integer", None);
         }
-        if walk.deepest > max_depth {
+        if cursor.deepest > max_depth {
             return Err(Fault { error: too_deep(max_depth), id: known_id });
         }
         let Some(method) = method else {
@@ -195,15 +216,20 @@ impl<'a> Message<'a> {
 
 /// What an envelope has.
 const TOP: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+const TOP_PARAMS: usize = 3;
 
 /// True for an id that MCP allows: a string, or an integer of any size (`basic/index`, "Requests").
 fn is_id(value: &str) -> bool {
     value.starts_with('"') || scan::is_integer(value)
 }
 
+/// An id as written, kept: nearly all ids are short and need no memory of their own.
+pub(crate) type Id = smol_str::SmolStr;
+
 /// The id in the one spelling by which two ids are compared; what is sent back is always the peer's own spelling.
 pub fn canonical_id(id: &str) -> Cow<'_, str> {
-    if id.contains('\\')
+    if id.starts_with('"')
+        && id.contains('\\')
         && let Some(plain) = scan::plain_string(id)
     {
         let mut text = String::with_capacity(id.len());

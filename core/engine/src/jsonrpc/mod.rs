@@ -1,15 +1,15 @@
 //! JSON-RPC 2.0: from one line of bytes to an envelope, and back to text.
 //!
 //! Decides what a message *is* (request, notification, response, batch, or a fault and its code). What a method means,
-//! and in which revision, is decided in [`crate::wire`] and [`crate::server`]. The text is checked once, by [`check`];
-//! everything after that walks trusted text and cuts slices out of it, so that ids, parameters and results travel byte
-//! for byte.
+//! and in which revision, is decided in [`crate::wire`] and [`crate::server`]. A message is read in one pass
+//! ([`cursor`]); everything after that cuts slices out of it, so that ids, parameters and results travel byte for byte.
 
 pub(crate) mod check;
+pub(crate) mod cursor;
 pub(crate) mod marks;
 mod message;
 pub(crate) mod scan;
 pub(crate) mod write;
 
-pub(crate) use message::Fields;
 pub use message::{Fault, Incoming, Kind, Message, Parsed, canonical_id};
+pub(crate) use message::{Fields, Id};

@@ -1,55 +1,47 @@
-//! Walking over JSON text that is known to be valid.
+//! Cutting the parts out of JSON text that is known to be valid.
 //!
-//! Everything here trusts its input: the text came through [`super::check::check`] or is a part of such a text. On other text the
-//! functions still end and never panic, but what they return means nothing.
+//! The text came through [`super::check::check`], or is a part of a message that was read. On other text the functions still end
+//! and never panic, but what they return means nothing.
 
-use super::marks;
+use super::cursor::{Cursor, PickError, Picked};
 use std::borrow::Cow;
-use std::ops::Range;
-
-/// True when no array or object in `text` is nested deeper than `max`.
-pub(crate) fn within_depth(text: &str, max: usize) -> bool {
-    let mut walk = Walk::new(text);
-    walk.skip_value(0);
-    walk.deepest <= max
-}
 
 /// The members of an object, in their order: key as written (with its quotes), value as written.
 pub(crate) fn members(object: &str) -> impl Iterator<Item = (&str, &str)> {
-    let mut walk = Walk::new(object);
-    let mut at = usize::from(object.starts_with('{'));
+    let mut cursor = Cursor::new(object);
+    let mut before = b'{';
     std::iter::from_fn(move || {
-        let key = walk.key(at)?;
-        at = walk.skip_value(key.value);
-        Some((object.get(key.range)?, object.get(key.value..at)?))
+        let start = next_item(&mut cursor, &mut before)?;
+        cursor.string().ok()?;
+        let key = object.get(start..cursor.at)?;
+        cursor.blanks();
+        cursor.expect(b':').ok()?;
+        cursor.blanks();
+        let start = cursor.at;
+        cursor.value().ok()?;
+        Some((key, object.get(start..cursor.at)?))
     })
 }
 
 /// The elements of an array, in their order, as written.
 pub(crate) fn elements(array: &str) -> impl Iterator<Item = &str> {
-    let mut walk = Walk::new(array);
-    let mut at = usize::from(array.starts_with('['));
+    let mut cursor = Cursor::new(array);
+    let mut before = b'[';
     std::iter::from_fn(move || {
-        let start = walk.skip_blanks_and(at, b',');
-        if matches!(walk.bytes.get(start), None | Some(b']')) {
-            return None;
-        }
-        at = walk.skip_value(start);
-        array.get(start..at)
+        let start = next_item(&mut cursor, &mut before)?;
+        cursor.value().ok()?;
+        array.get(start..cursor.at)
     })
 }
 
-/// Why [`pick`] refused an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PickError {
-    /// The text is no object.
-    NotObject,
-    /// One of the wanted keys is there twice.
-    Duplicate(&'static str),
+/// Where the next item of an array or object begins. `before` is the bracket or comma that comes before it.
+fn next_item(cursor: &mut Cursor<'_>, before: &mut u8) -> Option<usize> {
+    cursor.blanks();
+    cursor.expect(*before).ok()?;
+    *before = b',';
+    cursor.blanks();
+    Some(cursor.at)
 }
-
-/// The wanted values of an object, or why it is refused.
-pub(crate) type Picked<'a, const N: usize> = Result<[Option<&'a str>; N], PickError>;
 
 /// The values of the wanted keys of an object, each as written; a wanted key that is there twice is refused.
 ///
@@ -58,7 +50,7 @@ pub(crate) fn pick<'a, const N: usize>(object: &'a str, wanted: [&'static str; N
     if !is_object(object) {
         return Err(PickError::NotObject);
     }
-    Walk::new(object).object(object, 0, &wanted, |walk, _, start| walk.skip_value(start)).1
+    Cursor::new(object).object(&wanted, |cursor, _| cursor.value()).unwrap_or(Err(PickError::NotObject))
 }
 
 /// The text of a JSON string, or None for another kind of value or a string with an unpaired surrogate.
@@ -84,141 +76,6 @@ pub(crate) fn is_object(value: &str) -> bool {
 /// True for a JSON array as written.
 pub(crate) fn is_array(value: &str) -> bool {
     value.starts_with('[')
-}
-
-/// A walk over trusted text, which notes how deep it has been.
-pub(crate) struct Walk<'a> {
-    bytes: &'a [u8],
-    /// How many objects are open round the value that is walked over.
-    level: usize,
-    pub(crate) deepest: usize,
-}
-
-/// Where a member's key lies, and where its value begins.
-struct Key {
-    range: Range<usize>,
-    /// Whether it is written with a backslash in it.
-    escaped: bool,
-    value: usize,
-}
-
-/// Which of the wanted keys a key is; `written` has its quotes.
-fn slot_of(written: &str, escaped: bool, wanted: &[&'static str]) -> Option<usize> {
-    if escaped {
-        // A key that is no Unicode text is none of ours.
-        let plain = plain_string(written)?;
-        return wanted.iter().position(|name| *name == plain);
-    }
-    let plain = written.get(1..written.len() - 1)?;
-    wanted.iter().position(|name| *name == plain)
-}
-
-impl<'a> Walk<'a> {
-    pub(crate) fn new(text: &'a str) -> Self {
-        Self { bytes: text.as_bytes(), level: 0, deepest: 0 }
-    }
-
-    /// Walks over the object of `text` that begins at `start`: its end, and the values of the wanted keys. `value` is told
-    /// which wanted key's value begins where and gives the value's end, so that it can look inside on the way.
-    pub(crate) fn object<const N: usize>(
-        &mut self,
-        text: &'a str,
-        start: usize,
-        wanted: &[&'static str; N],
-        mut value: impl FnMut(&mut Self, usize, usize) -> usize,
-    ) -> (usize, Picked<'a, N>) {
-        self.level += 1;
-        self.deepest = self.deepest.max(self.level);
-        let mut found = Ok([None; N]);
-        let mut at = start + 1;
-        while let Some(key) = self.key(at) {
-            let slot = text.get(key.range.clone()).and_then(|written| slot_of(written, key.escaped, wanted));
-            let Some(slot) = slot else {
-                at = self.skip_value(key.value);
-                continue;
-            };
-            at = value(self, slot, key.value);
-            if let Ok(values) = &mut found {
-                if values[slot].is_some() {
-                    found = Err(PickError::Duplicate(wanted[slot]));
-                } else {
-                    values[slot] = text.get(key.value..at);
-                }
-            }
-        }
-        self.level -= 1;
-        // The closing brace.
-        (self.skip_blanks_and(at, b',') + 1, found)
-    }
-
-    /// The key of the member that begins at or after `at`.
-    fn key(&self, at: usize) -> Option<Key> {
-        let start = self.skip_blanks_and(at, b',');
-        if self.bytes.get(start) != Some(&b'"') {
-            return None;
-        }
-        let (end, escaped) = self.skip_string(start);
-        Some(Key { range: start..end, escaped, value: self.skip_blanks_and(end, b':') })
-    }
-
-    /// The first position at or after `at` that is neither blank nor `separator`.
-    fn skip_blanks_and(&self, mut at: usize, separator: u8) -> usize {
-        while let Some(b) = self.bytes.get(at) {
-            if *b != separator && !matches!(b, b' ' | b'\t' | b'\n' | b'\r') {
-                break;
-            }
-            at += 1;
-        }
-        at
-    }
-
-    /// The position after the string that begins at `at`, and whether there is a backslash in it.
-    fn skip_string(&self, at: usize) -> (usize, bool) {
-        let mut at = at + 1;
-        let mut escaped = false;
-        loop {
-            at = marks::quote_or_escape(self.bytes, at);
-            match self.bytes.get(at) {
-                Some(b'\\') => {
-                    escaped = true;
-                    at += 2;
-                }
-                Some(_) => return (at + 1, escaped),
-                None => return (self.bytes.len(), escaped),
-            }
-        }
-    }
-
-    /// The position after the value that begins at `at`.
-    pub(crate) fn skip_value(&mut self, mut at: usize) -> usize {
-        let mut depth = 0usize;
-        while let Some(b) = self.bytes.get(at) {
-            match b {
-                b'"' => {
-                    at = self.skip_string(at).0;
-                    if depth == 0 {
-                        return at;
-                    }
-                    continue;
-                }
-                b'{' | b'[' => {
-                    depth += 1;
-                    self.deepest = self.deepest.max(self.level + depth);
-                }
-                b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r' if depth == 0 => return at,
-                b'}' | b']' => {
-                    depth -= 1;
-                    if depth == 0 {
-                        return at + 1;
-                    }
-                }
-                _ => {}
-            }
-            at += 1;
-        }
-        // What follows a number or a word at the top of a text is its end.
-        self.bytes.len()
-    }
 }
 
 #[cfg(test)]
@@ -249,14 +106,5 @@ mod tests {
         assert_eq!(pick(r#"{"a":1,"\u0061":2}"#, ["a"]), Err(PickError::Duplicate("a")));
         assert_eq!(pick("[1]", ["a"]), Err(PickError::NotObject));
         assert_eq!(pick(r#"{"\ud83d":1,"a":2}"#, ["a"]).expect("an object"), [Some("2")]);
-    }
-
-    #[test]
-    fn depth_counts_only_real_brackets() {
-        let nested = format!("{}1{}", "[".repeat(129), "]".repeat(129));
-        assert!(!within_depth(&nested, 128));
-        assert!(within_depth(&nested[1..258], 128));
-        let flat = format!("[{}0]", "[],\"[[[\",".repeat(500));
-        assert!(within_depth(&flat, 2));
     }
 }

@@ -3,36 +3,35 @@
 //! Whatever is written ends as one line: raw text from elsewhere may contain line breaks between its tokens, which JSON
 //! allows and the framing does not, so they become blanks here.
 
+use super::marks;
 use crate::error::PeerError;
 use memchr::memchr2;
 
 /// Appends `text` as a JSON string.
 pub(crate) fn string(out: &mut String, text: &str) {
+    out.reserve(text.len() + 2);
     out.push('"');
     let bytes = text.as_bytes();
     let mut done = 0;
-    for (at, b) in bytes.iter().enumerate() {
-        let escape = match b {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0..=0x1f => "",
-            _ => continue,
-        };
+    loop {
+        let at = marks::quote_escape_or_control(bytes, done);
         out.push_str(&text[done..at]);
-        if escape.is_empty() {
-            const HEX: &[u8; 16] = b"0123456789abcdef";
-            out.push_str("\\u00");
-            out.push(char::from(HEX[usize::from(b >> 4)]));
-            out.push(char::from(HEX[usize::from(b & 15)]));
-        } else {
-            out.push_str(escape);
+        match bytes.get(at) {
+            None => break,
+            Some(b'"') => out.push_str("\\\""),
+            Some(b'\\') => out.push_str("\\\\"),
+            Some(b'\n') => out.push_str("\\n"),
+            Some(b'\r') => out.push_str("\\r"),
+            Some(b'\t') => out.push_str("\\t"),
+            Some(control) => {
+                const HEX: &[u8; 16] = b"0123456789abcdef";
+                out.push_str("\\u00");
+                out.push(char::from(HEX[usize::from(control >> 4)]));
+                out.push(char::from(HEX[usize::from(control & 15)]));
+            }
         }
         done = at + 1;
     }
-    out.push_str(&text[done..]);
     out.push('"');
 }
 

@@ -4,7 +4,8 @@ use super::event::{Millis, Reply, RequestKey, StreamId};
 use super::inflight::{After, InFlight};
 use super::{DiagnosticKind, Event, OutputValidation, Server};
 use crate::error::{LocalError, PeerError};
-use crate::jsonrpc::check::{Malformed, check};
+use crate::jsonrpc::check::check;
+use crate::jsonrpc::cursor::Malformed;
 use crate::jsonrpc::{scan, write};
 use crate::model::LogLevel;
 use crate::wire::Revision;
@@ -41,7 +42,7 @@ impl Server {
             }
         }
         self.apply(record.stream, std::mem::replace(&mut record.after, After::Nothing));
-        let stamp = &self.stamp;
+        let stamp = Arc::clone(&self.stamp);
         let most = self.config.limits.max_completion_values;
         let revision = record.revision;
         let write = |out: &mut String| {
@@ -79,6 +80,7 @@ impl Server {
                     }
                     own_meta = meta.map(trimmed);
                 }
+                Reply::Text { text, is_error } => text_block(out, text, is_error),
                 Reply::Contents(contents) => {
                     out.push_str(r#""contents":"#);
                     entry::sieve(out, trimmed(contents), CONTENTS, revision);
@@ -102,13 +104,9 @@ impl Server {
         };
         // Apart from batches the answer is written straight into the stream's text.
         if record.batch.is_none() {
-            if !matches!(self.outputs.back(), Some(super::Item::Transmit(to, _)) if *to == record.stream) {
-                self.outputs.push_back(super::Item::Transmit(record.stream, String::with_capacity(512)));
-            }
-            if let Some(super::Item::Transmit(_, out)) = self.outputs.back_mut() {
-                write(out);
-                out.push('\n');
-            }
+            let out = self.transmit(record.stream);
+            write(out);
+            out.push('\n');
         } else {
             let mut text = String::new();
             write(&mut text);
@@ -281,9 +279,7 @@ impl Server {
             write::open_result(out, id);
             out.push('{');
             stamp.open(out, Some(Method::ToolsCall), revision);
-            out.push_str(r#""content":[{"type":"text","text":"#);
-            write::string(out, text);
-            out.push_str(r#"}],"isError":true"#);
+            text_block(out, text, true);
             stamp.close(out, None, revision);
             out.push_str("}}");
         });
@@ -296,7 +292,8 @@ impl Server {
         }
         let Some(schema) = record.tool.as_ref().and_then(|tool| tool.output.as_ref()) else { return Ok(()) };
         let value = match reply {
-            Reply::Tool { is_error: true, .. } => return Ok(()),
+            Reply::Tool { is_error: true, .. } | Reply::Text { is_error: true, .. } => return Ok(()),
+            Reply::Text { .. } => None,
             Reply::Tool { structured, .. } => *structured,
             Reply::Result(result) => {
                 let [kind, error, value] =
@@ -354,6 +351,16 @@ fn asks_for_input(reply: &Reply<'_>) -> bool {
     matches!(scan::pick(trimmed(result), ["resultType"]), Ok([Some(r#""input_required""#)]))
 }
 
+/// The members of a tool result that is one block of text.
+fn text_block(out: &mut String, text: &str, is_error: bool) {
+    out.push_str(r#""content":[{"type":"text","text":"#);
+    write::string(out, text);
+    out.push_str("}]");
+    if is_error {
+        out.push_str(r#","isError":true"#);
+    }
+}
+
 /// `completion` with at most `most` values, and `hasMore` true where some were cut off.
 fn completion(out: &mut String, values: &str, total: Option<u64>, has_more: Option<bool>, most: usize) {
     out.push_str(r#""completion":{"values":["#);
@@ -393,6 +400,7 @@ fn check_reply(method: Option<Method>, name: &str, reply: &Reply<'_>) -> Result<
             }
             method == Some(Method::ToolsCall)
         }
+        Reply::Text { .. } => method == Some(Method::ToolsCall),
         Reply::Contents(contents) => {
             array("contents", contents)?;
             method == Some(Method::ResourcesRead)

@@ -12,6 +12,7 @@ use crate::schema::{self, Schema, SchemaLimits};
 use crate::wire::Revision;
 use crate::wire::entry;
 use crate::wire::method::Method;
+use ahash::AHashMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::collections::HashMap;
@@ -67,7 +68,7 @@ pub(super) struct Catalogue {
 /// Definitions in the order in which they were added, found by their key.
 pub(super) struct List<T> {
     entries: Vec<Entry<T>>,
-    index: HashMap<String, usize>,
+    index: AHashMap<String, usize>,
     pages: HashMap<(Revision, usize), Arc<str>>,
 }
 
@@ -79,7 +80,7 @@ struct Entry<T> {
 
 impl<T> Default for List<T> {
     fn default() -> Self {
-        Self { entries: Vec::new(), index: HashMap::new(), pages: HashMap::new() }
+        Self { entries: Vec::new(), index: AHashMap::new(), pages: HashMap::new() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What goes between the engine and host code: calls, events, replies.
 
 use crate::error::PeerError;
+use crate::jsonrpc::Id;
 use crate::model::LogLevel;
 use crate::wire::Revision;
 use crate::wire::method::Method;
@@ -190,7 +191,7 @@ pub struct Call {
     /// The revision that it is served under.
     pub revision: Revision,
     pub(crate) method: MethodName,
-    pub(crate) id: Arc<str>,
+    pub(crate) id: Id,
     pub(crate) params: Option<Box<str>>,
     pub(crate) arguments: Option<Range<usize>>,
     pub(crate) meta: Option<Range<usize>>,
@@ -309,6 +310,13 @@ pub enum Reply<'a> {
         is_error: bool,
         /// The result's own `_meta` object.
         meta: Option<&'a str>,
+    },
+    /// For `tools/call`: one block of text, given as the text itself.
+    Text {
+        /// What the model reads.
+        text: &'a str,
+        /// Whether the tool failed (`server/tools`, "Error Handling").
+        is_error: bool,
     },
     /// For `resources/read`: an array of resource contents.
     Contents(&'a str),

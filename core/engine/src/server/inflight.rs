@@ -2,6 +2,7 @@
 
 use super::catalogue::Tool;
 use super::event::{Millis, RequestKey, StreamId};
+use crate::jsonrpc::Id;
 use crate::model::LogLevel;
 use crate::server::event::MethodName;
 use crate::wire::Revision;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 /// A request that has no answer yet.
 pub(super) struct InFlight {
     pub(super) stream: StreamId,
-    pub(super) id: Arc<str>,
+    pub(super) id: Id,
     pub(super) revision: Revision,
     pub(super) method: MethodName,
     pub(super) tool: Option<Arc<Tool>>,

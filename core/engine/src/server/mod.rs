@@ -33,6 +33,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use stream::{Batch, Stream};
 
+/// Bytes in most answers: less and they would be moved while they are written.
+const USUAL_ANSWER: usize = 512;
+
+/// Bytes of a buffer that is kept for the next transmission. 4 MiB: beyond it the pages of a new one cost little beside what is
+/// done with them.
+const MOST_SPARE: usize = 4 << 20;
+
 /// One MCP server, for any number of streams and both eras at once. See the crate's documentation for the contract.
 pub struct Server {
     config: ServerConfig,
@@ -46,6 +53,8 @@ pub struct Server {
     deadlines: BTreeMap<(Millis, u64), RequestKey>,
     changes: Changes,
     outputs: VecDeque<Item>,
+    /// An empty text to write into next.
+    spare: String,
     shutting_down: bool,
 }
 
@@ -80,6 +89,7 @@ impl Server {
             deadlines: BTreeMap::new(),
             changes: Changes::default(),
             outputs: VecDeque::new(),
+            spare: String::new(),
             shutting_down: false,
         })
     }
@@ -164,6 +174,16 @@ impl Server {
             Item::Transmit(stream, text) => Output::Transmit { stream, bytes: text.into_bytes() },
             Item::Event(event) => Output::Event(event),
         })
+    }
+
+    /// Takes the buffer of an [`Output::Transmit`] back after use, so that the next one needs no memory from the system.
+    /// Optional.
+    pub fn recycle(&mut self, mut bytes: Vec<u8>) {
+        if bytes.capacity() > self.spare.capacity() && bytes.capacity() <= MOST_SPARE {
+            bytes.clear();
+            // Nothing is UTF-8.
+            self.spare = String::from_utf8(bytes).unwrap_or_default();
+        }
     }
 
     /// When [`Server::handle_timeout`] wants to be called, if nothing else happens before.
@@ -381,7 +401,9 @@ impl Server {
     /// The text that is to be sent to `stream` next.
     fn transmit(&mut self, stream: StreamId) -> &mut String {
         if !matches!(self.outputs.back(), Some(Item::Transmit(to, _)) if *to == stream) {
-            self.outputs.push_back(Item::Transmit(stream, String::with_capacity(512)));
+            let mut text = std::mem::take(&mut self.spare);
+            text.reserve(USUAL_ANSWER);
+            self.outputs.push_back(Item::Transmit(stream, text));
         }
         match self.outputs.back_mut() {
             Some(Item::Transmit(_, text)) => text,

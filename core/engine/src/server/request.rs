@@ -6,8 +6,8 @@ use super::inflight::{After, InFlight, Progress};
 use super::stream::{Legacy, Stream, Subscription};
 use super::{CancelReason, CatalogueKind, Server};
 use crate::error::{PeerError, code, shorten};
-use crate::jsonrpc::scan::{self, PickError};
-use crate::jsonrpc::{self, Message, write};
+use crate::jsonrpc::cursor::PickError;
+use crate::jsonrpc::{self, Id, Message, scan, write};
 use crate::lifecycle::{self, Ruling};
 use crate::model::LogLevel;
 use crate::wire::Revision;
@@ -384,7 +384,7 @@ impl Server {
             agreed.push(']');
         }
         agreed.push('}');
-        let id: Arc<str> = request.id.into();
+        let id = Id::new(request.id);
         let params = format!(r#"{{"_meta":{{"{}":{id}}},"notifications":{agreed}}}"#, meta::SUBSCRIPTION_ID);
         self.send_notification(request.stream, "notifications/subscriptions/acknowledged", Some(&params));
         let Some(state) = self.streams.get_mut(&request.stream) else { return Ok(()) };
@@ -502,12 +502,12 @@ impl Server {
     fn call(&mut self, request: &Request<'_>, method: MethodName, job: Job, now: Millis) {
         let params: Option<Box<str>> = request.params.text.map(Into::into);
         let range = |part: Option<&str>| part.and_then(|part| range_in(request.params.text?, part));
-        let id: Arc<str> = request.id.into();
+        let id = Id::new(request.id);
         let timeout = self.config.limits.call_timeout_ms;
         let deadline = (timeout > 0).then(|| now.saturating_add(timeout));
         let key = self.requests.insert(InFlight {
             stream: request.stream,
-            id: Arc::clone(&id),
+            id: id.clone(),
             revision: request.revision,
             method: method.clone(),
             tool: job.tool,
@@ -522,7 +522,7 @@ impl Server {
         }
         if let Some(stream) = self.streams.get_mut(&request.stream) {
             let canonical = match jsonrpc::canonical_id(&id) {
-                Cow::Borrowed(_) => Arc::clone(&id),
+                Cow::Borrowed(_) => id.clone(),
                 Cow::Owned(text) => text.into(),
             };
             stream.in_flight.insert(canonical, key);

@@ -2,8 +2,10 @@
 
 use super::event::{ClientFacts, Millis, OutgoingKey, RequestKey, StreamId};
 use crate::framing::LineFramer;
+use crate::jsonrpc::Id;
 use crate::model::LogLevel;
 use crate::wire::Revision;
+use ahash::AHashMap;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -14,7 +16,7 @@ pub(super) struct Stream {
     /// What `initialize` agreed on; None until then, and for ever with a modern client.
     pub(super) legacy: Option<Legacy>,
     /// Requests that are not answered yet, by id.
-    pub(super) in_flight: HashMap<Arc<str>, RequestKey>,
+    pub(super) in_flight: AHashMap<Id, RequestKey>,
     /// Open `subscriptions/listen` requests, by id, oldest first.
     pub(super) subscriptions: Vec<Subscription>,
     /// Our own requests that the peer has not answered yet.
@@ -41,7 +43,7 @@ pub(super) struct Legacy {
 /// An open `subscriptions/listen` request (2026-07-28 `basic/patterns/subscriptions`).
 pub(super) struct Subscription {
     /// The request's id as written; every message of the subscription carries it.
-    pub(super) id: Arc<str>,
+    pub(super) id: Id,
     pub(super) revision: Revision,
     pub(super) tools: bool,
     pub(super) prompts: bool,
@@ -70,7 +72,7 @@ impl Stream {
             id,
             framer: Some(LineFramer::new(max_message_bytes)),
             legacy: None,
-            in_flight: HashMap::new(),
+            in_flight: AHashMap::new(),
             subscriptions: Vec::new(),
             outgoing: BTreeMap::new(),
             batches: HashMap::new(),

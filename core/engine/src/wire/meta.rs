@@ -1,9 +1,8 @@
 //! The `_meta` object of a request: what the protocol reserves in it (2026-07-28 `basic/index`, "`_meta`").
 
 use crate::error::{PeerError, code, shorten};
-use crate::jsonrpc::Fields;
-use crate::jsonrpc::scan::{self, PickError};
-use crate::jsonrpc::write;
+use crate::jsonrpc::cursor::PickError;
+use crate::jsonrpc::{Fields, scan, write};
 use crate::model::LogLevel;
 use crate::wire::Revision;
 

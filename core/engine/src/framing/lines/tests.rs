@@ -1,7 +1,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{Frame, LineFramer, RETAINED_BYTES};
+use super::{Frame, LineFramer, MOST_RETAINED_BYTES, RETAINED_BYTES, UNUSED_LINES};
 
 /// A frame that owns its bytes, to be compared after the callback.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,12 +141,32 @@ fn nothing_but_line_ends_gives_no_frame() {
     assert_eq!(frames_of(16, [b"".as_slice()]), []);
 }
 
+fn feed_a_line_in_two(framer: &mut LineFramer, length: usize) {
+    framer.feed(&vec![b'x'; length - 1], |_| panic!("no frame yet"));
+    framer.feed(b"y\n", |frame| assert!(matches!(frame, Frame::Line(line) if line.len() == length)));
+}
+
 #[test]
-fn a_big_buffer_is_given_back() {
+fn a_big_buffer_serves_the_next_big_lines_and_is_given_back_after_small_ones() {
     let mut framer = LineFramer::new(1 << 20);
-    framer.feed(&vec![b'x'; 1 << 19], |_| panic!("no frame yet"));
-    framer.feed(b"y\n", |frame| assert!(matches!(frame, Frame::Line(line) if line.len() == (1 << 19) + 1)));
+    feed_a_line_in_two(&mut framer, 1 << 19);
+    let at = framer.buffer.as_ptr();
+    for _ in 0..UNUSED_LINES {
+        framer.feed(b"small\n", |_| {});
+    }
+    feed_a_line_in_two(&mut framer, 1 << 19);
+    assert_eq!(framer.buffer.as_ptr(), at, "it is still the same buffer");
+    for _ in 0..=UNUSED_LINES {
+        framer.feed(b"small\n", |_| {});
+    }
     assert!(framer.buffer.capacity() <= RETAINED_BYTES);
+}
+
+#[test]
+fn a_huge_buffer_is_given_back_at_once() {
+    let mut framer = LineFramer::new(MOST_RETAINED_BYTES * 2);
+    feed_a_line_in_two(&mut framer, MOST_RETAINED_BYTES + 1);
+    assert_eq!(framer.buffer.capacity(), 0);
 }
 
 /// A quadratic framer would search the start of the line again with each chunk.
