@@ -39,7 +39,7 @@ demo: native ## serve an ordinary FastMCP file on the engine and call it with th
 	$(PY) examples/python/demo.py
 
 test: ## every check and every test of every language, with a table of where the time went
-	@MAKE="$(MAKE)" tools/stage.sh test setup check test-rust test-c test-node test-python test-docs test-wheel test-blackbox test-interop
+	@MAKE="$(MAKE)" tools/stage.sh test setup check test-rust test-instructions test-c test-node test-python test-docs test-wheel test-blackbox test-interop
 
 check: ## what is quick: formats, lints, types, and that generated files are up to date
 	@MAKE="$(MAKE)" tools/stage.sh check check-rust check-python check-types check-generated check-tree
@@ -134,10 +134,14 @@ lock-python: ## write constraints.txt, from a new environment without constraint
 
 # --- Tests ------------------------------------------------------------------------------------------------------------
 
-.PHONY: test-rust test-c test-node test-python test-docs test-wheel test-blackbox test-interop
+.PHONY: test-rust test-instructions test-c test-node test-python test-docs test-wheel test-blackbox test-interop
 
 test-rust: ## Rust tests: engine, runtime, doors
 	cargo test --quiet --no-fail-fast $(LOCKED) $(TESTED)
+
+test-instructions: ## instructions of one call, which must not rise by more than 5 % (figures of the tests' build)
+	@tools/system_packages.sh
+	$(PYTHON) tools/instructions.py --check --profile dev $(LOCKED)
 
 test-c: clib ## C tests: plain, static, under valgrind, and the header in each language
 	ffi-c/tests/run.sh debug
@@ -148,8 +152,8 @@ test-node: node/dist/.built ## Node tests, and the types as a program sees them
 test-python: native ## tests of the Python package
 	$(PYTEST) py/tests
 
-test-docs: native addon clib ## the programs in the documents, and the manifest of requirements against the tests
-	$(PYTEST) docs tests/test_*.py
+test-docs: native addon clib ## the programs in the documents, the manifest of requirements, and the runner of `peers`
+	$(PYTEST) docs tests/test_*.py tests/peers
 
 test-wheel: $(VENV)/.ready ## the wheel, built as for publishing, in an environment with nothing else
 	$(PY) tools/wheel_smoke.py $(LOCKED)
@@ -163,6 +167,26 @@ test-interop: native $(VENV)-mcp1/.ready $(INTEROP) ## the official clients agai
 requirements: $(VENV)/.ready ## count the rows of the specification that tests prove, by chapter
 	$(PY) tests/requirements.py
 
+# --- Other people's tests ---------------------------------------------------------------------------------------------
+
+.PHONY: peers
+
+PEERS := $(CURDIR)/target/peers
+
+peers: native $(PEERS)/venv/.ready $(PEERS)/.sources ## other SDKs' own tests, stock and on us (minutes; Python 3.11)
+	$(PEERS)/venv/bin/python tests/peers/peers.py $(PEERFLAGS)
+
+# With our package where it lies, as `native` builds it.
+$(PEERS)/venv/.ready: tests/peers/requirements.txt constraints.txt
+	$(PYTHON) -m venv --clear $(PEERS)/venv
+	$(PEERS)/venv/bin/python -m pip install --quiet -r $< -c constraints.txt
+	@echo $(CURDIR)/py/python > $$($(PEERS)/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/ferromcp.pth
+	@touch $@
+
+$(PEERS)/.sources: tests/peers/sources.txt | $(PEERS)/venv/.ready
+	$(PEERS)/venv/bin/python -m pip download --quiet --no-deps --no-binary :all: --require-hashes --dest $(PEERS) -r $<
+	@touch $@
+
 # --- Measuring and searching --------------------------------------------------------------------------------------------
 
 .PHONY: bench bench-instructions fuzz
@@ -170,7 +194,7 @@ requirements: $(VENV)/.ready ## count the rows of the specification that tests p
 bench: $(VENV)/.ready ## ours beside the peers, in one run: ratios of CPU time (about fifteen minutes)
 	$(PY) tests/bench/bench.py $(BENCHFLAGS)
 
-bench-instructions: ## instructions of one call in the engine, held against the figures that are checked in
+bench-instructions: ## instructions of one call in the engine as released, held against the figures that are checked in
 	@tools/system_packages.sh
 	$(PYTHON) tools/instructions.py --check
 

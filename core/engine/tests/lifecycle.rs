@@ -4,6 +4,7 @@ mod common;
 
 use common::{error_code, json, pair};
 use ferromcp_engine::error::code;
+use ferromcp_engine::{PeerError, Reply};
 use serde_json::json as value;
 
 #[test]
@@ -36,6 +37,54 @@ fn a_second_initialize_is_refused_and_changes_nothing() {
     assert_eq!(error_code(&answer), code::INVALID_REQUEST);
     pair.send("[]");
     assert!(pair.take().contains("the batch is empty"), "still 2025-03-26, which has batches");
+}
+
+fn asking_host_code_to_initialize() -> ferromcp_engine::testing::Pair {
+    let mut config = common::config();
+    config.delegate = vec!["initialize".into()];
+    common::pair_with(config)
+}
+
+const INITIALIZE: &str =
+    r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"b"}}"#;
+
+#[test]
+fn host_code_may_answer_the_handshake() {
+    let mut pair = asking_host_code_to_initialize();
+    pair.legacy("1", "initialize", INITIALIZE);
+    let call = pair.take_call();
+    assert_eq!((call.method(), call.client_info_json()), ("initialize", Some(r#"{"name":"a","version":"b"}"#)));
+    // It answers with an older version: that is what the connection speaks.
+    let result = r#"{"protocolVersion":"2025-03-26","capabilities":{},"serverInfo":{"name":"host","version":"1"}}"#;
+    assert!(pair.server.respond(call.key, Reply::Result(result), pair.now).expect("a result"));
+    pair.drain();
+    assert_eq!(json(&pair.take())["result"]["serverInfo"]["name"], "host");
+    pair.send("[]");
+    assert!(pair.take().contains("the batch is empty"), "2025-03-26, which has batches");
+}
+
+#[test]
+fn host_code_may_refuse_the_handshake() {
+    let mut pair = asking_host_code_to_initialize();
+    pair.legacy("1", "initialize", INITIALIZE);
+    let call = pair.take_call();
+    assert!(pair.server.fail(call.key, &PeerError::new(-32000, "not you"), pair.now).expect("an error"));
+    pair.drain();
+    assert_eq!(error_code(&pair.take()), -32000);
+    pair.legacy("2", "tools/list", "{}");
+    assert_eq!(error_code(&pair.take()), code::INVALID_PARAMS, "the connection is not open");
+    pair.legacy("3", "initialize", INITIALIZE);
+    assert_eq!(pair.take_call().method(), "initialize", "the client may try again");
+}
+
+#[test]
+fn a_handshake_is_not_to_be_cancelled() {
+    let mut pair = asking_host_code_to_initialize();
+    pair.legacy("1", "initialize", INITIALIZE);
+    let call = pair.take_call();
+    pair.legacy("", "notifications/cancelled", r#"{"requestId":1}"#);
+    assert!(pair.events.is_empty());
+    assert!(pair.server.respond(call.key, Reply::Result("{}"), pair.now).expect("a result"));
 }
 
 #[test]

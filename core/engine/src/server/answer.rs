@@ -41,7 +41,10 @@ impl Server {
                 return Ok(true);
             }
         }
-        self.apply(record.stream, std::mem::replace(&mut record.after, After::Nothing));
+        match (&record.after, &reply) {
+            (After::Handshake, Reply::Result(result)) => self.agree(record.stream, trimmed(result)),
+            _ => self.apply(record.stream, std::mem::replace(&mut record.after, After::Nothing)),
+        }
         let stamp = Arc::clone(&self.stamp);
         let most = self.config.limits.max_completion_values;
         let revision = record.revision;
@@ -125,6 +128,7 @@ impl Server {
             check(data).map_err(|fault| not_json("error data", &fault))?;
         }
         let Some(record) = self.settle(key) else { return Ok(false) };
+        self.disagree(&record);
         let error = PeerError { code: record.revision.error_code(error.code), ..error.clone() };
         self.send_answer(record.stream, record.batch, |out| write::error(out, Some(&record.id), &error));
         self.check_drained(record.stream);
@@ -313,6 +317,24 @@ impl Server {
             .map_err(|violations| format!("the tool's result does not fit its output schema: {violations}"))
     }
 
+    /// Host code has answered a handshake: what it names is what the connection speaks, if that is a revision of its era.
+    fn agree(&mut self, stream: StreamId, result: &str) {
+        let named = scan::pick(result, ["protocolVersion"]).ok().and_then(|[version]| version);
+        let revision = named.and_then(scan::plain_string).and_then(|version| Revision::parse(&version));
+        if let Some(revision) = revision.filter(|revision| !revision.is_modern())
+            && let Some(legacy) = self.streams.get_mut(&stream).and_then(|state| state.legacy.as_mut())
+        {
+            legacy.revision = revision;
+        }
+    }
+
+    /// A request has failed: if it was a handshake, the connection is not open, and the client may try again.
+    pub(super) fn disagree(&mut self, record: &InFlight) {
+        if let (After::Handshake, Some(state)) = (&record.after, self.streams.get_mut(&record.stream)) {
+            state.legacy = None;
+        }
+    }
+
     /// Brings about what a successful answer means for the stream.
     pub(super) fn apply(&mut self, stream: StreamId, after: After) {
         if let After::Nothing = after {
@@ -320,7 +342,7 @@ impl Server {
         }
         let Some(state) = self.streams.get_mut(&stream) else { return };
         match after {
-            After::Nothing => {}
+            After::Nothing | After::Handshake => {}
             After::SetLevel(level) => {
                 if let Some(legacy) = &mut state.legacy {
                     legacy.log_level = level;

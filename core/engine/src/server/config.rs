@@ -151,7 +151,8 @@ pub struct ServerConfig {
     pub output_validation: OutputValidation,
     /// Whether modern results name the server in `_meta` (`basic/index`, "Per-response protocol fields": SHOULD).
     pub identify: bool,
-    /// Methods that the engine could serve itself and host code wants to see instead, as `Event::Call`.
+    /// Methods that the engine could serve itself and host code wants to see instead, as `Event::Call`; with
+    /// `notifications/cancelled` among them host code sees that too, as `Event::Notification`.
     pub delegate: Vec<String>,
     /// Methods that no revision defines and host code serves (extensions).
     pub extra_methods: Vec<String>,

@@ -30,9 +30,11 @@ pub(super) struct Progress {
     pub(super) last: Option<f64>,
 }
 
-/// What a successful answer of host code brings about.
+/// What an answer of host code brings about.
 pub(super) enum After {
     Nothing,
+    /// `initialize` was delegated: the connection is open under what the answer says.
+    Handshake,
     /// `logging/setLevel` was delegated.
     SetLevel(LogLevel),
     /// `resources/subscribe` was delegated.

@@ -100,7 +100,7 @@ impl Server {
         let ruling = lifecycle::rule(&message.method, &meta, state.negotiated(), &self.config.revisions)
             .map_err(|error| self.name_versions(method, &params, error))?;
         let (revision, log_level, client) = match ruling {
-            Ruling::Handshake => return self.initialize(stream, message, &params, batch),
+            Ruling::Handshake => return self.initialize(stream, message, &params, meta, batch, now),
             Ruling::Legacy(revision) => {
                 let facts = state.legacy.as_ref().map(|legacy| Arc::clone(&legacy.client)).unwrap_or_default();
                 (revision, None, RequestClient::Connection(facts))
@@ -147,10 +147,10 @@ impl Server {
         if !self.offers(method.needs()) {
             return Err(PeerError::method_not_found(method.name()));
         }
-        let host_wants_it = self.config.delegate.iter().any(|name| name == method.name());
+        let host_wants_it = self.is_delegated(method);
         let delegated = self.config.catalogue == CatalogueKind::Delegated;
         match method {
-            Method::Ping => self.send_empty(request),
+            Method::Ping if !host_wants_it => self.send_empty(request),
             Method::SetLevel => self.set_level(request, host_wants_it, now)?,
             Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
                 self.watch(request, method, host_wants_it, now)?;
@@ -175,6 +175,11 @@ impl Server {
             }
         }
         Ok(())
+    }
+
+    /// Whether host code has asked to see a method that the engine could serve itself.
+    fn is_delegated(&self, method: Method) -> bool {
+        self.config.delegate.iter().any(|name| name == method.name())
     }
 
     /// What a method needs before host code can run. None: it was answered.
@@ -207,7 +212,9 @@ impl Server {
         stream: StreamId,
         message: &Message<'_>,
         params: &Params<'_>,
+        meta: Meta<'_>,
         batch: Option<u32>,
+        now: Millis,
     ) -> Result<(), Refusal> {
         if batch.is_some() {
             return Err(PeerError::invalid_request("Invalid Request: initialize can't be part of a batch"));
@@ -222,17 +229,26 @@ impl Server {
         }
         let revision = Revision::negotiate(&version, &self.config.revisions)
             .ok_or_else(|| meta::unsupported_version(&version, &self.config.revisions))?;
-        let client = ClientFacts { info: Some(info.to_owned()), capabilities: capabilities.to_owned() };
-        let result = self.initialize_result(revision);
+        let client = Arc::new(ClientFacts { info: Some(info.to_owned()), capabilities: capabilities.to_owned() });
         let Some(state) = self.streams.get_mut(&stream) else { return Ok(()) };
+        // Also where host code is asked first: a client that does not wait for the answer is served in its revision.
         state.legacy = Some(Legacy {
             revision,
-            client: Arc::new(client),
+            client: Arc::clone(&client),
             ready: false,
             // Until the client says otherwise the server decides (2025-11-25 `server/utilities/logging`).
             log_level: LogLevel::Info,
             watched: HashSet::new(),
         });
+        if self.is_delegated(Method::Initialize) {
+            let client = RequestClient::Connection(client);
+            let request =
+                Request { stream, id: message.id, batch, revision, params: *params, meta, log_level: None, client };
+            let job = Job { after: After::Handshake, ..Job::new(Target::Delegated) };
+            self.call(&request, MethodName::Known(Method::Initialize), job, now);
+            return Ok(());
+        }
+        let result = self.initialize_result(revision);
         self.send_answer(stream, None, |out| {
             write::open_result(out, message.id);
             out.push_str(&result);
@@ -554,7 +570,13 @@ impl Server {
 
     pub(super) fn handle_notification(&mut self, stream: StreamId, message: &Message<'_>) {
         match &*message.method {
-            "notifications/cancelled" => self.cancelled(stream, message),
+            method @ "notifications/cancelled" => {
+                self.cancelled(stream, message);
+                if self.config.delegate.iter().any(|name| name == method) {
+                    let params = message.params.map(str::to_owned);
+                    self.event(Event::Notification { stream, method: method.to_owned(), params });
+                }
+            }
             "notifications/initialized" => {
                 let Some(legacy) = self.streams.get_mut(&stream).and_then(|stream| stream.legacy.as_mut()) else {
                     return;
@@ -584,6 +606,10 @@ impl Server {
             return self.unwatched(stream, subscription.watched);
         }
         let Some(key) = state.in_flight.get(&*id).copied() else { return };
+        // The handshake is not to be cancelled (2025-11-25 `basic/utilities/cancellation`, "Behavior Requirements").
+        if self.requests.get_mut(key).is_some_and(|record| matches!(record.after, After::Handshake)) {
+            return;
+        }
         let Some(record) = self.settle(key) else { return };
         let reason = reason.and_then(scan::plain_string).map(|reason| reason.into_owned());
         self.event(Event::Cancelled { key, reason: CancelReason::Peer(reason) });
@@ -604,6 +630,7 @@ impl Server {
                 self.deadlines.pop_first();
                 continue;
             };
+            self.disagree(&record);
             let text = format!("{} did not end within {timeout} ms", record.method.as_str());
             if record.method.known() == Some(Method::ToolsCall) {
                 self.send_tool_error(record.stream, record.batch, &record.id, record.revision, &text);
