@@ -8,7 +8,7 @@
 // artefacts for other platforms are the CLI's business (the "napi" part of package.json).
 import { generateTypeDef } from '@napi-rs/cli';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -37,7 +37,8 @@ const messages = run(['build', '--message-format=json-render-diagnostics', ...se
 });
 const artifact = messages
   .split('\n')
-  .filter(Boolean)
+  // The macros that write the types may print a line of their own.
+  .filter((line) => line.startsWith('{'))
   .map((line) => JSON.parse(line))
   .find((message) => message.target?.name === 'ferromcp_node' && message.profile?.test === false);
 
@@ -46,5 +47,10 @@ const addon = join(here, `ferromcp.${triple(currentPlatform())}.node`);
 copyFileSync(artifact.filenames[0], `${addon}.new`);
 renameSync(`${addon}.new`, addon);
 
+// The library and its unit tests are compiled at the same time, and both write the types: each line counts once.
+for (const name of readdirSync(typeDefs)) {
+  const file = join(typeDefs, name);
+  writeFileSync(file, `${[...new Set(readFileSync(file, 'utf8').split('\n').filter(Boolean))].join('\n')}\n`);
+}
 const { dts } = await generateTypeDef({ typeDefDir: typeDefs, cwd: here, dtsHeader: header });
 writeFileSync(join(metadata.target_directory, 'native.d.cts'), dts);

@@ -1,5 +1,7 @@
 //! Errors as data. They are not thrown from here: `ts/errors.cts` makes the classes, so that there is one set of them.
 
+use ferromcp::Error;
+use ferromcp_engine::LocalError;
 use ferromcp_engine::jsonrpc::Fault;
 use napi_derive::napi;
 
@@ -24,6 +26,45 @@ impl From<Fault<'_>> for NativeError {
             message: fault.error.message,
             data: fault.error.data,
             id: fault.id.map(str::to_owned),
+        }
+    }
+}
+
+/// Why the native module could not do what it was asked for.
+#[napi(object, object_from_js = false)]
+#[derive(Debug)]
+pub struct NativeFailure {
+    /// Which class it becomes.
+    #[napi(ts_type = "'configuration' | 'noBackChannel' | 'serialization' | 'system'")]
+    pub kind: &'static str,
+    /// One plain sentence.
+    pub message: String,
+}
+
+impl From<LocalError> for NativeFailure {
+    fn from(error: LocalError) -> Self {
+        let kind = match error {
+            LocalError::NoBackChannel | LocalError::UnknownStream | LocalError::CapabilityNotDeclared(_) => {
+                "noBackChannel"
+            }
+            LocalError::NotJson { .. } | LocalError::NotANumber => "serialization",
+            _ => "configuration",
+        };
+        Self { kind, message: error.to_string() }
+    }
+}
+
+impl From<Error> for NativeFailure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Engine(error) => error.into(),
+            Error::StdioTaken => Self {
+                kind: "configuration",
+                message: "standard input and output belong to a server that this process runs, or has run: \
+                          there is one client there"
+                    .into(),
+            },
+            error => Self { kind: "system", message: error.to_string() },
         }
     }
 }

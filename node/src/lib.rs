@@ -4,11 +4,19 @@
 //! parses faster than an object could be built through the addon interface; errors cross as data and become classes in
 //! `ts/errors.cts`. The types that JavaScript sees are written to `ts/native.d.cts` by the build and checked in.
 //!
-//! Reading order: [`message`], then [`convert`] and [`error`].
+//! Reading order: [`message`], [`convert`] and [`error`]; for servers [`server`], then `host.rs` (calls on their way to
+//! JavaScript), `bridge.rs` (the batch that it takes) and `reply.rs` (the batch that it gives back).
 
+mod bridge;
 mod convert;
+mod core;
 pub mod error;
+mod host;
+mod integers;
 pub mod message;
+mod reply;
+pub mod server;
+mod signals;
 
 use napi_derive::napi;
 

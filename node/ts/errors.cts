@@ -1,35 +1,165 @@
-/** Errors as classes. The native module hands them over as data; they are made here and nowhere else. */
-import type { NativeError } from './native.cjs';
+/**
+ * Errors as classes. The native module hands them over as data; they are made here and nowhere else.
+ *
+ * A program may hold two copies of this package, or meet it in two module systems. So `instanceof` asks for a mark that
+ * all copies share, not for one copy's class.
+ */
+import type { NativeError, NativeFailure } from './native.cjs';
 
-/** The peer broke the protocol, or is to be told that it did: one JSON-RPC error object. */
-export class MCPError extends Error {
-  override readonly name = 'MCPError';
-  /** The JSON-RPC error code. */
-  readonly code: number;
-  /** The error's data, if it has any. */
+/** Beside the message: what a program switches on, details, and the reason. */
+export interface ErrorOptions {
+  data?: unknown;
+  cause?: unknown;
+}
+
+const kindOf = Symbol.for('ferromcp.error');
+
+/** The base of all errors of this package. */
+export class FerroMCPError extends Error {
+  /** A JSON-RPC error code, or a name that begins with `FERROMCP_`. */
+  readonly code: number | string;
+  /** Details, if there are any. */
   readonly data: unknown;
-  /** JSON text of the id that the peer can be answered under, if one could be read. */
-  readonly id: string | undefined;
 
-  constructor(code: number, message: string, options: { data?: unknown; id?: string; cause?: unknown } = {}) {
+  constructor(code: number | string, message: string, options: ErrorOptions = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.code = code;
     this.data = options.data;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (typeof value !== 'object' || value === null || typeof this !== 'function') return false;
+    // A program's own subclass has no kind of its own, and is found as any class is.
+    if (!Object.hasOwn(this, kindOf)) return Function.prototype[Symbol.hasInstance].call(this, value);
+    const kinds = (value as { [kindOf]?: readonly string[] })[kindOf];
+    return Array.isArray(kinds) && kinds.includes((this as unknown as { [kindOf]: string })[kindOf]);
+  }
+}
+
+/** The peer broke the protocol, or is to be told that it did: one JSON-RPC error object. */
+export class MCPError extends FerroMCPError {
+  declare readonly code: number;
+  /** JSON text of the id that the peer can be answered under, if one could be read. */
+  readonly id: string | undefined;
+
+  constructor(code: number, message: string, options: ErrorOptions & { id?: string } = {}) {
+    super(code, message, options);
     this.id = options.id;
   }
 }
 
-/** The native module for this platform could not be loaded. The message says which one, and what to do. */
-export class NativeModuleError extends Error {
-  override readonly name = 'NativeModuleError';
-  /** For programs that switch on it. */
-  readonly code = 'FERROMCP_NATIVE_MODULE';
+/** Thrown in a tool: the result is marked `isError` and carries this text and nothing else. */
+export class ToolError extends FerroMCPError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('FERROMCP_TOOL', message, options);
+  }
 }
 
-/** The class for what the native module handed over. */
+/** Thrown by a resource's function: there is nothing under this URI. The engine picks the code of the peer's revision. */
+export class ResourceNotFound extends FerroMCPError {
+  /** The URI; the one that was asked for, when it is not given. */
+  readonly uri: string | undefined;
+
+  constructor(uri?: string, options?: ErrorOptions) {
+    super('FERROMCP_RESOURCE_NOT_FOUND', uri === undefined ? 'Resource not found' : `Resource not found: ${uri}`, options);
+    this.uri = uri;
+  }
+}
+
+/** A server, tool, resource or prompt was declared in a way that can't be served. */
+export class ConfigurationError extends FerroMCPError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('FERROMCP_CONFIGURATION', message, options);
+  }
+}
+
+/** This peer can't be sent requests: its revision has none, or it is gone. */
+export class NoBackChannel extends FerroMCPError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('FERROMCP_NO_BACK_CHANNEL', message, options);
+  }
+}
+
+/** The peer did not answer a request of ours in time. */
+export class TimedOut extends FerroMCPError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('FERROMCP_TIMED_OUT', message, options);
+  }
+}
+
+/** A value has no JSON form. */
+export class SerializationError extends FerroMCPError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('FERROMCP_SERIALIZATION', message, options);
+  }
+}
+
+/** The operating system refused something. */
+export class SystemError extends FerroMCPError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('FERROMCP_SYSTEM', message, options);
+  }
+}
+
+/** The native module for this platform could not be loaded. The message says which one, and what to do. */
+export class NativeModuleError extends FerroMCPError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('FERROMCP_NATIVE_MODULE', message, options);
+  }
+}
+
+const classes = {
+  FerroMCPError,
+  MCPError,
+  ToolError,
+  ResourceNotFound,
+  ConfigurationError,
+  NoBackChannel,
+  TimedOut,
+  SerializationError,
+  SystemError,
+  NativeModuleError,
+};
+for (const [name, type] of Object.entries(classes)) {
+  const kinds = type === FerroMCPError ? [name] : ['FerroMCPError', name];
+  Object.defineProperty(type, kindOf, { value: name });
+  Object.defineProperty(type.prototype, kindOf, { value: kinds });
+  Object.defineProperty(type.prototype, 'name', { value: name, writable: true, configurable: true });
+}
+
+/** The class for what the native module found in a message. */
 export function fromNative(error: NativeError): MCPError {
   return new MCPError(error.code, error.message, {
     ...(error.data === undefined ? {} : { data: JSON.parse(error.data) as unknown }),
     ...(error.id === undefined ? {} : { id: error.id }),
   });
+}
+
+const failures = {
+  configuration: ConfigurationError,
+  noBackChannel: NoBackChannel,
+  serialization: SerializationError,
+  system: SystemError,
+};
+
+/** Throws what the native module could not do. */
+export function done(failure: NativeFailure | null): void {
+  if (failure !== null) throw new failures[failure.kind](failure.message);
+}
+
+/** The value of a command, or its failure thrown. */
+export function taken<T extends boolean | number>(outcome: T | NativeFailure): T {
+  if (typeof outcome === 'object') done(outcome);
+  return outcome as T;
+}
+
+/** The end of a request of ours that has no result, as the native module tells it. */
+export function outgoing(
+  code: number | 'timedOut' | 'closed',
+  message: string | undefined,
+  data: unknown,
+): MCPError | TimedOut | NoBackChannel {
+  if (code === 'timedOut') return new TimedOut('the peer did not answer in time');
+  if (code === 'closed') return new NoBackChannel('the peer is gone');
+  return new MCPError(code, message ?? '', data === null || data === undefined ? {} : { data });
 }

@@ -1,5 +1,64 @@
 // Written by the build from node/src; `make stubs` checks it in. Change the Rust files, not this one.
 
+/** One MCP server. */
+export declare class NativeServer {
+  /**
+   * `mark` is a text that no peer can know. It stands in front of what is passed as a string and is something else:
+   * large integers on their way in, bytes on their way out. Where it is empty nothing is marked.
+   */
+  constructor(mark: string)
+  /** Takes the JSON text of the engine's configuration. Before anything else. */
+  configure(config: string): NativeFailure | null
+  /** Serves what the JSON text `definition` says; calls of it come with `tag`. */
+  add(kind: 'tool' | 'resource' | 'template' | 'prompt', definition: string, tag: number): NativeFailure | null
+  /** Stops serving; false when there is nothing of this name or URI. */
+  remove(kind: 'tool' | 'resource' | 'template' | 'prompt', key: string): boolean | NativeFailure
+  /**
+   * Starts to serve, on standard input and output unless other descriptors are given. `wake` is called on
+   * JavaScript's thread whenever `drain` has something, and keeps the event loop alive until the server is over.
+   */
+  start(wake: () => void, options: NativeStart): NativeFailure | null
+  /** All that has gathered since the last time: the text of a JSON array, an entry for each. */
+  drain(): string
+  /** Answers calls: a line for each, a letter and the call's number, a blank, and JSON text. */
+  reply(batch: string): NativeFailure | null
+  /** Answers one call with bytes, whose places in the text are marked. */
+  replyWith(line: string, bytes: Array<Uint8Array>): NativeFailure | null
+  /** Whether nobody waits for the answer of a call any more; true also when it is answered. */
+  isCancelled(call: number): boolean
+  /** What is known of an open call, as the text of a JSON object, large integers marked; null when it is answered. */
+  describe(call: number): string | null
+  /** Reports progress of a call; false when the client did not ask for it, or the call is over. */
+  progress(call: number, progress: number, total?: number | undefined | null, message?: string | undefined | null): boolean | NativeFailure
+  /** Sends a log message that belongs to a call; `data` is JSON text. */
+  log(call: number, level: string, data: string, logger?: string | undefined | null): boolean | NativeFailure
+  /** Sends a log message that belongs to no call; only legacy clients can get one. */
+  logStream(level: string, data: string, logger?: string | undefined | null): boolean | NativeFailure
+  /** Sends a notification that belongs to a call; `params` is JSON text. */
+  notify(call: number, method: string, params?: string | undefined | null): boolean | NativeFailure
+  /** Sends a notification that belongs to no call; only legacy clients can get one. */
+  notifyStream(method: string, params?: string | undefined | null): boolean | NativeFailure
+  /**
+   * Asks a legacy client something; gives the number that its answer comes under. Without `timeout_ms` the limit of
+   * the configuration holds.
+   */
+  request(call: number | undefined | null, method: string, params?: string | undefined | null, timeoutMs?: number | undefined | null): number | NativeFailure
+  /** Gives up a request to the client. */
+  abandon(request: number, reason?: string | undefined | null): boolean | NativeFailure
+  /** Tells whoever asked for it that a list has changed. */
+  notifyChanged(list: 'tools' | 'prompts' | 'resources'): NativeFailure | null
+  /** Tells the watchers of a resource that it has changed. */
+  resourceUpdated(uri: string): NativeFailure | null
+  /** Begins to end the server in good order. */
+  stop(): NativeFailure | null
+  /** From now on these signals (`SIGTERM`, `SIGINT`, `SIGHUP`) end this server, whatever JavaScript's thread is doing. */
+  endOnSignals(names: Array<string>): NativeFailure | null
+  /** What the process is to end with: 0, 1 where the server failed, or 128 and a signal's number. */
+  exitCode(): number
+  /** JavaScript has seen that the server is over: lets the event loop go. */
+  acknowledge(): void
+}
+
 /** What the peer did wrong, and what it should be told. */
 export interface NativeError {
   /** The JSON-RPC error code. */
@@ -10,6 +69,14 @@ export interface NativeError {
   data?: string
   /** JSON text of the id that the peer can be answered under. */
   id?: string
+}
+
+/** Why the native module could not do what it was asked for. */
+export interface NativeFailure {
+  /** Which class it becomes. */
+  kind: 'configuration' | 'noBackChannel' | 'serialization' | 'system'
+  /** One plain sentence. */
+  message: string
 }
 
 /** The parts of one message. Ids, parameters, results and errors are JSON text as the peer wrote them. */
@@ -34,6 +101,18 @@ export interface NativeParsed {
   message?: NativeMessage
   /** Why there is none. */
   fault?: NativeError
+}
+
+/** How a server is started. */
+export interface NativeStart {
+  /** Whether every message is written to stderr; the environment variable MCP_DEBUG decides when it is not given. */
+  debug?: boolean
+  /** A descriptor to read in place of standard input. It is the server's from now on. */
+  input?: number
+  /** A descriptor to write in place of standard output. It is the server's from now on. */
+  output?: number
+  /** Milliseconds in which the end must be acknowledged; then the process is ended by force. */
+  graceMs?: number
 }
 
 /** Reads exactly one JSON-RPC message. */

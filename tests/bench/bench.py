@@ -16,14 +16,17 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 from load import Figures, measure, spawn_to_first_answer, spawn_to_first_byte
-from rows import HERE, ROOT, ROWS, START, START_BOUND_MS, Row, Subject
+from rows import HERE, RELEASE, ROOT, ROWS, START, START_BOUND_MS, Row, Subject
 
 OUT = ROOT / "target" / "bench"
 SITE = OUT / "site"
+# The addon as cargo names it, on each system.
+LIBRARIES = ("libferromcp_node.so", "libferromcp_node.dylib", "ferromcp_node.dll")
 
 
 def main() -> int:
@@ -54,8 +57,8 @@ def arguments() -> argparse.Namespace:
 
 
 def build() -> None:
-    """Everything in release: the Rust example, the rmcp peer, and the wheel, which goes into a folder of its
-    own, ahead of the development build on the import path."""
+    """Everything in release: the Rust and C examples, the rmcp peer, the wheel, which goes into a folder of
+    its own, ahead of the development build on the import path, and the Node package, beside its peers."""
     cargo = [os.environ.get("CARGO", "cargo"), "build", "--release", "--quiet"]
     run([*cargo, "-p", "ferromcp-example"])
     run(
@@ -76,10 +79,35 @@ def build() -> None:
     (wheel,) = wheels.glob("*.whl")
     run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(SITE), str(wheel)])
 
+    build_c(cargo)
+    build_node(cargo)
 
-def run(command: list[str]) -> None:
+
+def build_c(cargo: list[str]) -> None:
+    """The example server in C, on an installed tree of the C library."""
+    folder = OUT / "c"
+    run([*cargo, "-p", "ferromcp-ffi"])
+    run([str(ROOT / "ffi-c" / "install.sh"), "release", str(folder)])
+    compiler = [os.environ.get("CC", "cc"), "-std=c99", "-D_POSIX_C_SOURCE=200809L", "-O2"]
+    library = [f"-I{folder}/include", f"-L{folder}/lib", "-lferromcp", f"-Wl,-rpath,{folder}/lib"]
+    run([*compiler, str(ROOT / "examples" / "c" / "server.c"), "-o", str(folder / "server"), *library])
+
+
+def build_node(cargo: list[str]) -> None:
+    """The Node package with a release addon, as a package that the servers in JavaScript find."""
+    run([*cargo, "-p", "ferromcp-node"])
+    run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], HERE / "node")
+    package = HERE / "node" / "node_modules" / "ferromcp"
+    shutil.copytree(ROOT / "node" / "dist", package / "dist")
+    shutil.copy(ROOT / "node" / "package.json", package)
+    (addon,) = (path for name in LIBRARIES if (path := RELEASE / name).exists())
+    (development,) = (ROOT / "node").glob("*.node")
+    shutil.copy(addon, package / development.name)
+
+
+def run(command: list[str], folder: Path = ROOT) -> None:
     print("$", " ".join(command), file=sys.stderr)
-    subprocess.run(command, check=True, cwd=ROOT)
+    subprocess.run(command, check=True, cwd=folder)
 
 
 def measure_all(
@@ -116,6 +144,8 @@ def evaluate(
     for row in rows:
         ours, peer = subjects[row.ours].cpu_us, subjects[row.peer].cpu_us
         within = row.bound_us is None or ours <= row.bound_us
+        rate = subjects[row.ours].calls_per_second / subjects[row.peer].calls_per_second
+        fast = row.rate is None or rate >= row.rate
         judged.append(
             {
                 "row": row.name,
@@ -124,7 +154,9 @@ def evaluate(
                 "ratio": peer / ours,
                 "target": row.target,
                 "bound_us": row.bound_us,
-                "reached": peer / ours >= row.target and within,
+                "rate": rate,
+                "rate_target": row.rate,
+                "reached": peer / ours >= row.target and within and fast,
             }
         )
     above = start["first_answer_ms"] - start["bare_ms"]
@@ -159,6 +191,8 @@ def print_table(report: dict[str, Any]) -> None:
     print(f"{'times less CPU for each call':40} {'ratio':>9} {'target':>9}")
     for row in report["rows"]:
         bound = f", {row['ours_cpu_us']:.2f} us of {row['bound_us']:g} us" if row["bound_us"] else ""
+        if row["rate_target"]:
+            bound += f", {row['rate']:.1f} times the calls a second of {row['rate_target']:g}"
         print(f"{row['row']:40} {row['ratio']:9.1f} {row['target']:9.0f}  {verdict(row)}{bound}")
     start = report["start"]
     above = f"{start['above_ms']:6.1f} ms of {start['bound_ms']:g} ms"

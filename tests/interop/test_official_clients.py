@@ -20,13 +20,14 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 FIXTURES = HERE.parent / "fixtures"
 SERVED = (sys.executable, "-m", "ferromcp", "run")
+NODE = shutil.which("node") or "node"
 SERVERS = {
     "native": (sys.executable, str(FIXTURES / "native.py")),
+    "node": (NODE, str(ROOT / "node" / "test" / "fixtures" / "native.mjs")),
     "fastmcp": (*SERVED, str(FIXTURES / "plain_fastmcp.py")),
     "mcpserver": (*SERVED, str(FIXTURES / "plain_mcpserver.py")),
 }
 MCP1 = ROOT / ".venv-mcp1" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-NODE = shutil.which("node") or "node"
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
 
 # Client, how it is started, which mode it is told, which revision has to come of it.

@@ -1,0 +1,398 @@
+//! One server, from its configuration to its end.
+//!
+//! Starting makes the runtime's threads; from then on the protocol's work goes on there, whatever JavaScript's thread is
+//! doing. The facade takes calls with `drain`, each time it is woken, and gives answers back with `reply`, any number at
+//! once. Whatever can go wrong comes back as a [`NativeFailure`] and is thrown by the facade.
+
+use crate::bridge::quoted;
+use crate::core::Core;
+use crate::error::NativeFailure;
+use crate::host::NodeHost;
+use crate::integers;
+use crate::reply::{answers, embedded};
+use crate::signals;
+use ferromcp::engine::{self, Call, ListKind, LocalError, LogLevel, OutgoingKey, RequestKey, ServerConfig};
+use ferromcp::{Endpoint, Error, StdioOptions, StdioServer, serve_fds, serve_stdio};
+use napi::Env;
+use napi::bindgen_prelude::{Either, Function, Uint8Array};
+use napi_derive::napi;
+use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How a server is started.
+#[napi(object, object_to_js = false)]
+#[derive(Debug, Default)]
+pub struct NativeStart {
+    /// Whether every message is written to stderr; the environment variable MCP_DEBUG decides when it is not given.
+    pub debug: Option<bool>,
+    /// A descriptor to read in place of standard input. It is the server's from now on.
+    pub input: Option<i32>,
+    /// A descriptor to write in place of standard output. It is the server's from now on.
+    pub output: Option<i32>,
+    /// Milliseconds in which the end must be acknowledged; then the process is ended by force.
+    pub grace_ms: Option<u32>,
+}
+
+/// One MCP server.
+#[napi]
+pub struct NativeServer {
+    core: Arc<Core>,
+    /// Before the start; then the runtime has it.
+    waiting: Mutex<Option<engine::Server>>,
+}
+
+#[napi]
+impl NativeServer {
+    /// `mark` is a text that no peer can know. It stands in front of what is passed as a string and is something else:
+    /// large integers on their way in, bytes on their way out. Where it is empty nothing is marked.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(mark: String) -> Self {
+        Self { core: Arc::new(Core::new(mark)), waiting: Mutex::default() }
+    }
+
+    /// Takes the JSON text of the engine's configuration. Before anything else.
+    #[napi(catch_unwind)]
+    pub fn configure(&self, config: String) -> Option<NativeFailure> {
+        match ServerConfig::from_json(&config).and_then(engine::Server::new) {
+            Ok(server) => {
+                *self.waiting() = Some(server);
+                None
+            }
+            Err(error) => Some(error.into()),
+        }
+    }
+
+    /// Serves what the JSON text `definition` says; calls of it come with `tag`.
+    #[napi(catch_unwind)]
+    pub fn add(
+        &self,
+        #[napi(ts_arg_type = "'tool' | 'resource' | 'template' | 'prompt'")] kind: String,
+        definition: String,
+        tag: u32,
+    ) -> Option<NativeFailure> {
+        self.with_server(|server, now| {
+            let tag = u64::from(tag);
+            match kind.as_str() {
+                "tool" => server.add_tool(&definition, tag, now),
+                "resource" => server.add_resource(&definition, tag, now),
+                "template" => server.add_resource_template(&definition, tag, now),
+                "prompt" => server.add_prompt(&definition, tag, now),
+                other => Err(LocalError::Config(format!("nothing of kind {other:?} can be added"))),
+            }
+        })
+        .and_then(|added| added.map_err(NativeFailure::from))
+        .err()
+    }
+
+    /// Stops serving; false when there is nothing of this name or URI.
+    #[napi(catch_unwind)]
+    pub fn remove(
+        &self,
+        #[napi(ts_arg_type = "'tool' | 'resource' | 'template' | 'prompt'")] kind: String,
+        key: String,
+    ) -> Either<bool, NativeFailure> {
+        outcome(self.with_server(|server, now| match kind.as_str() {
+            "tool" => server.remove_tool(&key, now),
+            "resource" => server.remove_resource(&key, now),
+            "template" => server.remove_resource_template(&key, now),
+            "prompt" => server.remove_prompt(&key, now),
+            _ => false,
+        }))
+    }
+
+    /// Starts to serve, on standard input and output unless other descriptors are given. `wake` is called on
+    /// JavaScript's thread whenever `drain` has something, and keeps the event loop alive until the server is over.
+    #[napi(catch_unwind)]
+    pub fn start(
+        &self,
+        env: Env,
+        wake: Function<'_, (), ()>,
+        options: NativeStart,
+    ) -> napi::Result<Option<NativeFailure>> {
+        let Some(server) = self.waiting().take() else {
+            return Ok(Some(LocalError::Config("the server was started already".into()).into()));
+        };
+        let stdio = StdioOptions { debug: options.debug, ..StdioOptions::default() };
+        let waker = wake.build_threadsafe_function().callee_handled::<false>().build()?;
+        self.core.bridge.set_waker(waker);
+        let host = Arc::new(NodeHost { core: Arc::clone(&self.core) });
+        let started = match (options.input, options.output) {
+            // SAFETY: the caller gives the descriptors away, as the fields say.
+            (Some(input), Some(output)) => unsafe {
+                let (input, output) = (OwnedFd::from_raw_fd(input), OwnedFd::from_raw_fd(output));
+                serve_fds(server, host, input, output, stdio)
+            },
+            // What the program prints after the server has ended must not reach the client either.
+            _ => serve_stdio(server, host, stdio).inspect(StdioServer::keep_redirected),
+        };
+        let started = match started {
+            Ok(started) => started,
+            Err(error) => {
+                self.core.bridge.drop_waker();
+                return Ok(Some(error.into()));
+            }
+        };
+        // Set once: `waiting` above proves that this is the first start.
+        let _ = self.core.stdio.set(started);
+        // JavaScript may end first: with the process, or with a worker thread. Then what is answered is still sent.
+        env.add_env_cleanup_hook(Arc::downgrade(&self.core), |core| {
+            if let Some(core) = core.upgrade() {
+                core.leave();
+            }
+        })?;
+        let core = Arc::clone(&self.core);
+        let grace = options.grace_ms.map(|grace| Duration::from_millis(grace.into()));
+        let watching = std::thread::Builder::new().name("ferromcp-end".into()).spawn(move || core.watch_end(grace));
+        Ok(watching.err().map(|error| Error::from(error).into()))
+    }
+
+    /// All that has gathered since the last time: the text of a JSON array, an entry for each.
+    #[napi(catch_unwind)]
+    pub fn drain(&self) -> String {
+        self.core.bridge.drain()
+    }
+
+    /// Answers calls: a line for each, a letter and the call's number, a blank, and JSON text.
+    #[napi(catch_unwind)]
+    pub fn reply(&self, batch: String) -> Option<NativeFailure> {
+        self.send(&batch)
+    }
+
+    /// Answers one call with bytes, whose places in the text are marked.
+    #[napi(catch_unwind)]
+    pub fn reply_with(&self, line: String, bytes: Vec<Uint8Array>) -> Option<NativeFailure> {
+        self.send(&embedded(&line, self.core.bridge.mark(), &bytes))
+    }
+
+    /// Whether nobody waits for the answer of a call any more; true also when it is answered.
+    #[napi(catch_unwind)]
+    pub fn is_cancelled(&self, call: f64) -> bool {
+        match (self.core.endpoint(), self.core.bridge.key(number(call))) {
+            (Some(endpoint), Some(key)) => endpoint.is_cancelled(key),
+            _ => true,
+        }
+    }
+
+    /// What is known of an open call, as the text of a JSON object, large integers marked; null when it is answered.
+    #[napi(catch_unwind)]
+    pub fn describe(&self, call: f64) -> Option<String> {
+        let bridge = &self.core.bridge;
+        let text = bridge.with_call(number(call), describe)?;
+        Some(integers::marked(&text, bridge.mark()).unwrap_or(text))
+    }
+
+    /// Reports progress of a call; false when the client did not ask for it, or the call is over.
+    #[napi(catch_unwind)]
+    pub fn progress(
+        &self,
+        call: f64,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    ) -> Either<bool, NativeFailure> {
+        self.about(call, |endpoint, key| endpoint.progress(key, progress, total, message.as_deref()))
+    }
+
+    /// Sends a log message that belongs to a call; `data` is JSON text.
+    #[napi(catch_unwind)]
+    pub fn log(&self, call: f64, level: String, data: String, logger: Option<String>) -> Either<bool, NativeFailure> {
+        match log_level(&level) {
+            Ok(level) => self.about(call, |endpoint, key| endpoint.log(key, level, logger.as_deref(), &data)),
+            Err(failure) => Either::B(failure),
+        }
+    }
+
+    /// Sends a log message that belongs to no call; only legacy clients can get one.
+    #[napi(catch_unwind)]
+    pub fn log_stream(&self, level: String, data: String, logger: Option<String>) -> Either<bool, NativeFailure> {
+        let level = match log_level(&level) {
+            Ok(level) => level,
+            Err(failure) => return Either::B(failure),
+        };
+        let Some(endpoint) = self.core.endpoint() else { return Either::A(false) };
+        let stream = endpoint.stream();
+        flattened(endpoint.with_engine(|server| server.log_stream(stream, level, logger.as_deref(), &data)))
+    }
+
+    /// Sends a notification that belongs to a call; `params` is JSON text.
+    #[napi(catch_unwind)]
+    pub fn notify(&self, call: f64, method: String, params: Option<String>) -> Either<bool, NativeFailure> {
+        self.about(call, |endpoint, key| endpoint.notify(key, &method, params.as_deref()))
+    }
+
+    /// Sends a notification that belongs to no call; only legacy clients can get one.
+    #[napi(catch_unwind)]
+    pub fn notify_stream(&self, method: String, params: Option<String>) -> Either<bool, NativeFailure> {
+        let Some(endpoint) = self.core.endpoint() else { return Either::A(false) };
+        let stream = endpoint.stream();
+        flattened(endpoint.with_engine(|server| server.notify_stream(stream, &method, params.as_deref())))
+    }
+
+    /// Asks a legacy client something; gives the number that its answer comes under. Without `timeout_ms` the limit of
+    /// the configuration holds.
+    #[napi(catch_unwind)]
+    pub fn request(
+        &self,
+        call: Option<f64>,
+        method: String,
+        params: Option<String>,
+        timeout_ms: Option<f64>,
+    ) -> Either<f64, NativeFailure> {
+        let Some(endpoint) = self.core.endpoint() else { return Either::B(LocalError::NoBackChannel.into()) };
+        let related = match call.map(|call| self.core.bridge.key(number(call))) {
+            Some(None) => return Either::B(LocalError::NoBackChannel.into()),
+            Some(key) => key,
+            None => None,
+        };
+        match endpoint.request(related, &method, params.as_deref(), timeout_ms.map(number)) {
+            Ok(OutgoingKey(key)) => Either::A(key as f64),
+            Err(error) => Either::B(error.into()),
+        }
+    }
+
+    /// Gives up a request to the client.
+    #[napi(catch_unwind)]
+    pub fn abandon(&self, request: f64, reason: Option<String>) -> Either<bool, NativeFailure> {
+        let Some(endpoint) = self.core.endpoint() else { return Either::A(false) };
+        outcome(endpoint.abandon(OutgoingKey(number(request)), reason.as_deref()))
+    }
+
+    /// Tells whoever asked for it that a list has changed.
+    #[napi(catch_unwind)]
+    pub fn notify_changed(
+        &self,
+        #[napi(ts_arg_type = "'tools' | 'prompts' | 'resources'")] list: String,
+    ) -> Option<NativeFailure> {
+        let list = match list.as_str() {
+            "tools" => ListKind::Tools,
+            "prompts" => ListKind::Prompts,
+            "resources" => ListKind::Resources,
+            other => return Some(LocalError::Config(format!("no list is called {other:?}")).into()),
+        };
+        self.core.endpoint()?.notify_changed(list).err().map(NativeFailure::from)
+    }
+
+    /// Tells the watchers of a resource that it has changed.
+    #[napi(catch_unwind)]
+    pub fn resource_updated(&self, uri: String) -> Option<NativeFailure> {
+        self.core.endpoint()?.resource_updated(&uri).err().map(NativeFailure::from)
+    }
+
+    /// Begins to end the server in good order.
+    #[napi(catch_unwind)]
+    pub fn stop(&self) -> Option<NativeFailure> {
+        self.core.stdio.get()?;
+        let core = Arc::clone(&self.core);
+        // On a thread, because the runtime waits for the end.
+        let stopping = std::thread::Builder::new()
+            .name("ferromcp-stop".into())
+            .spawn(move || core.stdio.get().map(StdioServer::stop));
+        stopping.err().map(|error| Error::from(error).into())
+    }
+
+    /// From now on these signals (`SIGTERM`, `SIGINT`, `SIGHUP`) end this server, whatever JavaScript's thread is doing.
+    #[napi(catch_unwind)]
+    pub fn end_on_signals(&self, names: Vec<String>) -> Option<NativeFailure> {
+        let ending = signals::end_on(Arc::downgrade(&self.core), &names);
+        ending.err().map(|error| Error::from(error).into())
+    }
+
+    /// What the process is to end with: 0, 1 where the server failed, or 128 and a signal's number.
+    #[napi(catch_unwind)]
+    pub fn exit_code(&self) -> i32 {
+        self.core.exit_code.load(Ordering::Acquire)
+    }
+
+    /// JavaScript has seen that the server is over: lets the event loop go.
+    #[napi(catch_unwind)]
+    pub fn acknowledge(&self) {
+        self.core.acknowledge();
+        self.core.bridge.drop_waker();
+    }
+}
+
+impl NativeServer {
+    fn waiting(&self) -> MutexGuard<'_, Option<engine::Server>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The engine, before the start or after it.
+    fn with_server<R>(&self, body: impl FnOnce(&mut engine::Server, u64) -> R) -> Result<R, NativeFailure> {
+        if let Some(endpoint) = self.core.endpoint() {
+            let now = endpoint.now();
+            return endpoint.with_engine(|server| body(server, now)).map_err(NativeFailure::from);
+        }
+        match self.waiting().as_mut() {
+            Some(server) => Ok(body(server, 0)),
+            None => Err(LocalError::Config("the server has no configuration".into()).into()),
+        }
+    }
+
+    fn send(&self, batch: &str) -> Option<NativeFailure> {
+        let endpoint = self.core.endpoint()?;
+        let closed = self.core.bridge.close(answers(batch), |answer| answer.number);
+        let now = endpoint.now();
+        let mut unsent = Vec::new();
+        let done = endpoint.with_engine(|server| {
+            for (answer, call) in &closed {
+                if !answer.send(server, call, now) {
+                    unsent.push(call.key);
+                }
+            }
+        });
+        for key in unsent {
+            endpoint.release(key);
+        }
+        done.err().map(NativeFailure::from)
+    }
+
+    /// A command about an open call; false for one that is answered.
+    fn about(
+        &self,
+        call: f64,
+        body: impl FnOnce(&Endpoint, RequestKey) -> Result<bool, Error>,
+    ) -> Either<bool, NativeFailure> {
+        match (self.core.endpoint(), self.core.bridge.key(number(call))) {
+            (Some(endpoint), Some(key)) => outcome(body(endpoint, key)),
+            _ => Either::A(false),
+        }
+    }
+}
+
+/// A number of ours that JavaScript gave back. They count up from 0 and stay far below 2^53.
+fn number(value: f64) -> u64 {
+    value as u64
+}
+
+fn outcome<E: Into<NativeFailure>>(result: Result<bool, E>) -> Either<bool, NativeFailure> {
+    match result {
+        Ok(done) => Either::A(done),
+        Err(error) => Either::B(error.into()),
+    }
+}
+
+fn flattened(result: Result<Result<bool, LocalError>, Error>) -> Either<bool, NativeFailure> {
+    match result {
+        Ok(result) => outcome(result),
+        Err(error) => Either::B(error.into()),
+    }
+}
+
+fn log_level(name: &str) -> Result<LogLevel, NativeFailure> {
+    LogLevel::parse(name).ok_or_else(|| LocalError::Config(format!("{name:?} is not a log level")).into())
+}
+
+fn describe(call: &Call) -> String {
+    format!(
+        r#"{{"requestId":{},"method":{},"protocolVersion":"{}","params":{},"meta":{},"clientInfo":{},"clientCapabilities":{}}}"#,
+        call.id_json(),
+        quoted(call.method()),
+        call.revision.as_str(),
+        call.params_json().unwrap_or("null"),
+        call.meta_json().unwrap_or("null"),
+        call.client_info_json().unwrap_or("null"),
+        call.client_capabilities_json(),
+    )
+}

@@ -1,0 +1,68 @@
+// What of a vector runs through this door, and why the rest does not. Decided on the vector's text alone, so that no vector
+// stops running by a change in the door.
+import { readFileSync } from 'node:fs';
+
+import { resolve } from './pattern.mjs';
+import { parse, Str } from './text.mjs';
+
+export const FOLDER = new URL('../../../tests/vectors/', import.meta.url);
+
+export const MODERN = parse(`{
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": {"name": "vector", "version": "1"},
+  "io.modelcontextprotocol/clientCapabilities": {}
+}`);
+
+/** Why a vector does not run at all. */
+export const VECTOR_SKIP = {
+  clock: 'its limits hold a time, which only a runner with a clock of its own can let pass',
+  connections: 'a server of this door has one connection',
+  spelling: "JavaScript's numbers keep no spelling",
+};
+
+/** Why a step does not run, or not the whole of it. */
+export const STEP_SKIP = {
+  advance: "time can't be moved",
+  event: 'the door does not tell host code of this event',
+  reason: 'the runner does not hold the reason of a cancellation against anything',
+};
+
+const MEMBERS = new Set(['name', 'about', 'requirements', 'server', 'each', 'steps']);
+const TIMES = ['callTimeoutMs', 'coalesceMs', 'drainMs'];
+
+/** A vector, or the shared server. */
+export function read(name) {
+  return parse(readFileSync(new URL(`${name}.json`, FOLDER), 'utf8'));
+}
+
+const SHARED = read('server');
+
+/** For each object of `each`: the server, the names and the steps. */
+export function cases(vector) {
+  for (const key of vector.keys()) if (!MEMBERS.has(key)) throw new Error(`unknown member ${key}`);
+  return (vector.get('each') ?? [new Map()]).map((each) => {
+    const names = new Map([['modern', MODERN], ...each]);
+    const server = resolve(new Map([...SHARED, ...(vector.get('server') ?? [])]), names);
+    names.set('identity', new Map([['io.modelcontextprotocol/serverInfo', server.get('info')]]));
+    // A whole step may be a name. What is bound later stands inside of steps.
+    const steps = vector.get('steps').map((step) => (step instanceof Str ? resolve(step, names) : step));
+    return { server, names, steps };
+  });
+}
+
+/** Why this vector does not run, if it does not. */
+export function vectorSkip(name, vector) {
+  for (const { server, steps } of cases(vector)) {
+    if (TIMES.some((time) => server.get('limits')?.has(time))) return 'clock';
+    if (steps.some((step) => (step.get('on')?.text ?? '1') !== '1')) return 'connections';
+  }
+  return name === 'jsonrpc/numbers-untouched' ? 'spelling' : undefined;
+}
+
+/** Why this step does not run, if so. Of a cancellation only the reason is left out. */
+export function stepSkip(step) {
+  if (step.has('advance')) return 'advance';
+  if (step.has('cancelled') && step.has('reason')) return 'reason';
+  if (step.has('event') && step.get('event').get('kind').value !== 'drained') return 'event';
+  return undefined;
+}

@@ -1,0 +1,59 @@
+/** What an error in host code tells the peer. The stack of what was not thrown on purpose goes to stderr. */
+import type { Bridge } from './bridge.cjs';
+import { MCPError, ResourceNotFound, SerializationError, ToolError } from './errors.cjs';
+import { stringify } from './json.cjs';
+
+/** What the functions of a server serve. */
+export type HandlerKind = 'tool' | 'resource' | 'template' | 'prompt' | 'completion' | 'method';
+
+const INVALID_PARAMS = -32602;
+const INTERNAL_ERROR = -32603;
+
+/** Answers a call for which host code threw `error`. */
+export function sendFailure(bridge: Bridge, number: number, kind: HandlerKind, name: string, error: unknown): void {
+  if (error instanceof MCPError) return sendError(bridge, number, error.code, error.message, error.data);
+  if (kind === 'tool') {
+    if (error instanceof ToolError) return sendToolError(bridge, number, error.message);
+    const known = error instanceof SerializationError;
+    if (!known) report(`Error calling tool '${name}'`, error);
+    return sendToolError(bridge, number, `Error calling tool '${name}': ${known ? error.message : named(error)}`);
+  }
+  if (error instanceof ResourceNotFound) {
+    bridge.answer(number, 'unknownResource', JSON.stringify(error.uri ?? ''));
+    return;
+  }
+  report(`Error in ${kind} '${name}'`, error);
+  sendError(bridge, number, INTERNAL_ERROR, `Error in ${kind} '${name}': ${named(error)}`);
+}
+
+/** Answers a call whose arguments are not what the handler takes. */
+export function sendInvalid(bridge: Bridge, number: number, kind: HandlerKind, name: string, why: string): void {
+  const text = `Invalid arguments for ${kind} '${name}': ${why}`;
+  if (kind === 'tool') sendToolError(bridge, number, text);
+  else sendError(bridge, number, INVALID_PARAMS, text);
+}
+
+/** Answers a call with a JSON-RPC error. */
+export function sendError(bridge: Bridge, number: number, code: number, message: string, data?: unknown): void {
+  let json: string;
+  try {
+    json = stringify({ code, message, data }, 'data');
+  } catch {
+    json = stringify({ code, message }, 'error');
+  }
+  bridge.answer(number, 'failed', json);
+}
+
+/** To stderr, with its stack. */
+export function report(what: string, error: unknown): void {
+  console.error(`${what}\n`, error);
+}
+
+function sendToolError(bridge: Bridge, number: number, text: string): void {
+  bridge.answer(number, 'textError', JSON.stringify(text));
+}
+
+function named(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message === '' ? error.name : `${error.name}: ${error.message}`;
+}

@@ -1,0 +1,75 @@
+/** `serve`: an existing server on the engine, whichever library it was made with. */
+import { entryOf } from './accelerate.cjs';
+import { ConfigurationError } from './errors.cjs';
+import type { ServeOptions } from './lifetime.cjs';
+import { peer } from './peers.cjs';
+import { Server } from './server.cjs';
+import { EngineTransport } from './transport.cjs';
+
+/** A server of one of the official SDKs. */
+export interface Connectable {
+  connect(transport: any): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Makes a server for each era that a client may open with, as `serveStdio` of `@modelcontextprotocol/server` wants it. */
+export type Factory = (context: any) => Connectable | Promise<Connectable>;
+
+/** What `serveStdio` gives. */
+export interface Handle {
+  close(): Promise<void>;
+}
+
+/** How an existing server is served. */
+export interface ServableOptions extends ServeOptions {
+  /** Whether the process ends with the server, also on signals; true by default. */
+  readonly exit?: boolean;
+}
+
+/**
+ * Serves on standard input and output: a `Server` of this package, an `McpServer` or `Server` of
+ * `@modelcontextprotocol/sdk` 1.x or `@modelcontextprotocol/server` 2.x, or a factory of the latter.
+ *
+ * Returns when the server is connected. The process ends when the client has closed its side and all is answered.
+ */
+export async function serve(app: Server | Connectable | Factory, options: ServableOptions = {}): Promise<void> {
+  const ending = options.exit === false ? 'alone' : 'run';
+  if (app instanceof Server) return options.exit === false ? app.serve(options) : app.run(options);
+  if (typeof app === 'function') {
+    serveFactory(app, { transport: new EngineTransport('detected', ending, options) });
+    return;
+  }
+  if (!isConnectable(app)) {
+    throw new ConfigurationError('serve() takes a Server, an McpServer of an official SDK, or a factory of servers');
+  }
+  const transport = new EngineTransport('fronted', ending, options);
+  const entry = entryOf(app);
+  if (entry !== undefined) EngineTransport.enter(transport, entry);
+  await app.connect(transport);
+}
+
+/** Whether a value is a server of an official SDK. */
+export function isConnectable(value: unknown): value is Connectable {
+  if (typeof value !== 'object' || value === null) return false;
+  const { connect, close } = value as Partial<Connectable>;
+  return typeof connect === 'function' && typeof close === 'function';
+}
+
+interface StdioModule {
+  serveStdio(factory: Factory, options: object): Handle;
+}
+
+/** `serveStdio` of the program's own `@modelcontextprotocol/server`. */
+export function serveFactory(factory: Factory, options: object): Handle {
+  const module = peer('@modelcontextprotocol/server/stdio') as StdioModule | undefined;
+  if (module === undefined) {
+    throw new ConfigurationError('a factory is served by @modelcontextprotocol/server 2.x, which is not installed here');
+  }
+  // The inner server, because the outer one's class may be of the package's other build.
+  const inner: Factory = async (context) => {
+    const made = await factory(context);
+    const { server } = made as { server?: unknown };
+    return isConnectable(server) ? server : made;
+  };
+  return module.serveStdio(inner, options);
+}

@@ -1,0 +1,364 @@
+/**
+ * A transport of the official TypeScript SDKs with the engine behind it: the SDK's server sees requests that are known to
+ * be well-formed, and the engine does the rest.
+ *
+ * Two manners. **Fronted**: the SDK's server speaks its own legacy revision, whatever the client speaks; the engine asks
+ * it once who it is, answers `server/discover` and subscriptions itself, and puts each answer into the client's revision.
+ * **Through**: whatever is more than framing is left to the SDK, which knows both eras itself.
+ */
+import { Bridge, type Sink } from './bridge.cjs';
+import { ConfigurationError, MCPError, done, taken } from './errors.cjs';
+import { report, sendError } from './failures.cjs';
+import { stringify } from './json.cjs';
+import { endOnSignals, leaveWith, openBridge, type ServeOptions } from './lifetime.cjs';
+import { version } from './version.cjs';
+
+/** A JSON-RPC message, as both SDKs have it. */
+export interface RpcMessage {
+  readonly jsonrpc: '2.0';
+  readonly id?: number | string;
+  readonly method?: string;
+  readonly params?: { readonly _meta?: Readonly<Record<string, unknown>>; readonly [name: string]: unknown };
+  readonly result?: unknown;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+/** What a message that is sent belongs to. */
+export interface SendOptions {
+  readonly relatedRequestId?: number | string | undefined;
+}
+
+/**
+ * How the transport works with what is connected to it. `detected`: a server of the second generation names its revisions
+ * when it connects and is fronted; who does not is that package's `serveStdio`, which wants everything through.
+ */
+export type Manner = 'fronted' | 'detected';
+
+/** What ends with the transport: the process (on signals too, with `run`), or nothing (`alone`). */
+export type Ending = 'run' | 'exit' | 'alone';
+
+/** A short way for tool calls: the end of the call, or undefined where it must take the long one. */
+export type Lane = (request: RpcMessage, controller: () => AbortController) => Promise<unknown> | undefined;
+
+interface Probe {
+  readonly serverInfo: unknown;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  readonly instructions?: string;
+}
+
+const PROBE_ID = 'ferromcp:probe';
+const INTRODUCTION_ID = 'ferromcp:introduction';
+const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
+const LEGACY = '2025-11-25';
+
+/** What the engine leaves to the SDK's server in both manners, although it could serve it. */
+const OWN_STATE = ['initialize', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe'];
+
+/** In the manner `through` the SDK says itself what it can do, and refuses what it can't. */
+const EVERYTHING = {
+  completions: {},
+  logging: {},
+  prompts: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  tools: { listChanged: true },
+};
+
+const LISTS: Readonly<Record<string, 'tools' | 'prompts' | 'resources'>> = {
+  'notifications/tools/list_changed': 'tools',
+  'notifications/prompts/list_changed': 'prompts',
+  'notifications/resources/list_changed': 'resources',
+};
+
+/** The transport. Its members are those of the SDKs' `Transport` interface. */
+export class EngineTransport implements Sink {
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  // The SDKs' own types of messages, which are not known here.
+  onmessage?: ((message: any, extra?: any) => void) | undefined;
+  readonly sessionId?: string;
+
+  #fronted: boolean;
+  readonly #ending: Ending;
+  readonly #options: ServeOptions;
+  #bridge: Bridge | undefined;
+  #started = false;
+  #probed: ((result: Probe | Error) => void) | undefined;
+  /** The SDK's server has heard of the client. */
+  #introduced = false;
+  #closed = false;
+  readonly #numbers = new Map<number | string, number>();
+  readonly #ids = new Map<number, number | string>();
+  #entry: ((request: RpcMessage) => void) | undefined;
+  #lane: Lane | undefined;
+  /** Calls on the short way whose signal was asked for, or undefined where it was not. */
+  readonly #running = new Map<number, AbortController | undefined>();
+  /** Requests of the SDK's server, by their ids there. */
+  readonly #asked = new Map<number | string, number>();
+
+  constructor(manner: Manner, ending: Ending, options: ServeOptions = {}) {
+    this.#fronted = manner === 'fronted';
+    this.#ending = ending;
+    this.#options = options;
+  }
+
+  /** @internal Gives requests to the SDK's server without asking again whether they are some. */
+  static enter(transport: EngineTransport, entry: (request: RpcMessage) => void): void {
+    transport.#entry = entry;
+  }
+
+  /** @internal Lets tool calls take a short way. */
+  static take(transport: EngineTransport, lane: Lane): void {
+    transport.#lane = lane;
+  }
+
+  /** Called by servers of the second generation before `start`. */
+  setSupportedProtocolVersions(_versions: string[]): void {
+    this.#fronted = true;
+  }
+
+  async start(): Promise<void> {
+    if (this.#started) throw new ConfigurationError('this transport was started already');
+    this.#started = true;
+    const bridge = new Bridge(this.#fronted ? fronted(await this.#probe()) : through(), this);
+    openBridge(bridge, this.#options, this.#ending !== 'alone');
+    this.#bridge = bridge;
+    if (this.#ending === 'run') endOnSignals(bridge);
+    const over = (): void => {
+      this.#bridge = undefined;
+      // A program that has closed the transport itself goes on.
+      if (this.#closed) return;
+      this.#closing();
+      if (this.#ending !== 'alone') void leaveWith(bridge);
+    };
+    bridge.finished.then(over, over);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    if (this.#bridge !== undefined) done(this.#bridge.native.stop());
+    this.#closing();
+  }
+
+  async send(message: RpcMessage, options: SendOptions = {}): Promise<void> {
+    const { id, method } = message;
+    if (method === undefined) this.#respond(message);
+    else if (id === undefined) this.#notify(method, message.params, options.relatedRequestId);
+    else this.#ask(id, method, message.params, options.relatedRequestId);
+  }
+
+  // What the engine hands over.
+
+  delegated(number: number, method: string, params: unknown, id: number | string): void {
+    // An id that a number can't hold would meet others.
+    const known = typeof id === 'string' || Number.isSafeInteger(id) ? id : `ferromcp:${number}`;
+    this.#numbers.set(known, number);
+    this.#ids.set(number, known);
+    if (method === 'initialize') this.#introduced = true;
+    else if (!this.#introduced && this.#fronted) this.#introduce(number);
+    const request = { jsonrpc: '2.0', id: known, method, ...(params === null ? {} : { params }) } as RpcMessage;
+    if (this.#lane === undefined || method !== 'tools/call' || !this.#fronted || !this.#shortcut(number, request)) {
+      this.#deliver(request, this.#entry);
+    }
+  }
+
+  cancelled(number: number, reason: string): void {
+    const requestId = this.#ids.get(number);
+    if (requestId === undefined) return;
+    this.#forget(number, requestId);
+    // The SDKs don't answer what was cancelled.
+    this.#bridge?.answer(number, 'givenUp', '');
+    if (this.#running.has(number)) {
+      this.#running.get(number)?.abort(reason);
+      this.#running.delete(number);
+      return;
+    }
+    this.#deliver({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason } });
+  }
+
+  notification(method: string, params: unknown): void {
+    this.#deliver({ jsonrpc: '2.0', method, ...(params === null ? {} : { params }) });
+  }
+
+  initialized(): void {
+    this.#deliver({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  }
+
+  watched(): void {}
+
+  call(): void {}
+
+  read(): void {}
+
+  complete(): void {}
+
+  // What the SDK's server sends.
+
+  #respond({ id, result, error }: RpcMessage): void {
+    if (id === PROBE_ID) {
+      this.#probed?.(error === undefined ? (result as Probe) : new MCPError(error.code, error.message));
+      return;
+    }
+    const number = id === undefined ? undefined : this.#numbers.get(id);
+    if (number === undefined || this.#bridge === undefined) return;
+    this.#forget(number, id as number | string);
+    if (error !== undefined) return sendError(this.#bridge, number, error.code, error.message, error.data);
+    try {
+      this.#bridge.answer(number, 'result', stringify(result ?? {}, 'result'));
+    } catch (failure) {
+      sendError(this.#bridge, number, -32603, (failure as Error).message);
+    }
+  }
+
+  #notify(method: string, params: RpcMessage['params'], related: number | string | undefined): void {
+    const bridge = this.#bridge;
+    if (bridge === undefined) return;
+    // The SDK counts on the order in which it sends.
+    bridge.flush();
+    if (method === 'notifications/cancelled') {
+      const asked = this.#asked.get(params?.['requestId'] as number | string);
+      if (asked !== undefined) taken(bridge.native.abandon(asked, params?.['reason'] as string | undefined));
+      return;
+    }
+    if (this.#fronted) {
+      const list = LISTS[method];
+      if (list !== undefined) return done(bridge.native.notifyChanged(list));
+      if (method === 'notifications/resources/updated') return done(bridge.native.resourceUpdated(String(params?.['uri'])));
+    }
+    const text = params === undefined ? undefined : stringify(params, 'params');
+    const subscription = params?._meta?.[SUBSCRIPTION_ID] as number | string | undefined;
+    const number = this.#numbers.get(related ?? subscription ?? '');
+    if (number !== undefined) taken(bridge.native.notify(number, method, text));
+    else taken(bridge.native.notifyStream(method, text));
+  }
+
+  #ask(id: number | string, method: string, params: unknown, related: number | string | undefined): void {
+    const bridge = this.#bridge;
+    const refuse = (error: unknown): void => {
+      this.#asked.delete(id);
+      const { code, message, data } = error as MCPError;
+      const shown = { code: typeof code === 'number' ? code : -32603, message, ...(data === undefined ? {} : { data }) };
+      this.#deliver({ jsonrpc: '2.0', id, error: shown });
+    };
+    try {
+      if (bridge === undefined) throw new ConfigurationError('the transport is closed');
+      bridge.flush();
+      const call = related === undefined ? undefined : this.#numbers.get(related);
+      // The SDK has a clock of its own for it.
+      const [key, answer] = bridge.request(call, method, params, 0);
+      this.#asked.set(id, key);
+      answer.then((result) => {
+        this.#asked.delete(id);
+        this.#deliver({ jsonrpc: '2.0', id, result });
+      }, refuse);
+    } catch (error) {
+      // As an answer that comes later, as one from the client would.
+      queueMicrotask(() => refuse(error));
+    }
+  }
+
+  // Between them.
+
+  /** Calls the SDK's handler without its protocol layer; false where that is needed. */
+  #shortcut(number: number, request: RpcMessage): boolean {
+    const controller = (): AbortController => {
+      let found = this.#running.get(number);
+      if (found === undefined) {
+        found = new AbortController();
+        // A call that is over has no entry any more, and nobody to abort it.
+        if (this.#running.has(number)) this.#running.set(number, found);
+      }
+      return found;
+    };
+    this.#running.set(number, undefined);
+    let ended: Promise<unknown> | undefined;
+    try {
+      ended = (this.#lane as Lane)(request, controller);
+    } catch (error) {
+      ended = Promise.reject(error as Error);
+    }
+    if (ended === undefined) {
+      this.#running.delete(number);
+      return false;
+    }
+    const id = request.id as number | string;
+    ended.then(
+      (result) => {
+        if (this.#running.delete(number)) this.#respond({ jsonrpc: '2.0', id, result });
+      },
+      (error: { code?: unknown; message?: string; data?: unknown }) => {
+        if (!this.#running.delete(number)) return;
+        const code = Number.isSafeInteger(error.code) ? (error.code as number) : -32603;
+        this.#respond({ jsonrpc: '2.0', id, error: { code, message: error.message ?? 'Internal error', data: error.data } });
+      },
+    );
+    return true;
+  }
+
+  /** Asks the SDK's server who it is, in a handshake that no client sees. */
+  async #probe(): Promise<Probe> {
+    const answer = new Promise<Probe | Error>((resolve) => (this.#probed = resolve));
+    const clientInfo = { name: 'ferromcp', version: version() };
+    const params = { protocolVersion: LEGACY, capabilities: {}, clientInfo };
+    this.#deliver({ jsonrpc: '2.0', id: PROBE_ID, method: 'initialize', params });
+    const result = await answer;
+    this.#probed = undefined;
+    if (result instanceof Error) throw new ConfigurationError('the server refuses its handshake', { cause: result });
+    return result;
+  }
+
+  /** Tells the SDK's server of a modern client, which shakes no hands. */
+  #introduce(number: number): void {
+    this.#introduced = true;
+    const known = this.#bridge?.describe(number);
+    if (known === undefined) return;
+    const { clientInfo, clientCapabilities } = known as Record<string, object | null>;
+    const params = {
+      protocolVersion: LEGACY,
+      capabilities: clientCapabilities ?? {},
+      clientInfo: clientInfo ?? { name: 'unknown', version: '0' },
+    };
+    this.#deliver({ jsonrpc: '2.0', id: INTRODUCTION_ID, method: 'initialize', params });
+    this.#deliver({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  }
+
+  #forget(number: number, id: number | string): void {
+    this.#numbers.delete(id);
+    this.#ids.delete(number);
+  }
+
+  #deliver(message: object, entry = this.onmessage): void {
+    try {
+      entry?.(message as RpcMessage);
+    } catch (error) {
+      if (this.onerror === undefined) report('Error in a handler of messages', error);
+      else this.onerror(error as Error);
+    }
+  }
+
+  #closing(): void {
+    this.#closed = true;
+    this.onclose?.();
+  }
+}
+
+function through(): object {
+  return {
+    info: { name: 'ferromcp', version: version() },
+    catalogue: 'delegated',
+    capabilities: EVERYTHING,
+    delegate: [...OWN_STATE, 'server/discover', 'subscriptions/listen'],
+    identify: false,
+    outputValidation: 'off',
+  };
+}
+
+function fronted({ serverInfo, capabilities, instructions }: Probe): object {
+  return {
+    info: serverInfo,
+    instructions,
+    catalogue: 'delegated',
+    capabilities,
+    delegate: OWN_STATE,
+    outputValidation: 'off',
+  };
+}

@@ -1,0 +1,13 @@
+// An ordinary server of @modelcontextprotocol/server 2.x.
+import { McpServer } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+
+/** A server with both tools. */
+export function factory() {
+  const server = new McpServer({ name: 'bench', version: '1' });
+  const inputSchema = z.object({ text: z.string() });
+  const answer = (text) => ({ content: [{ type: 'text', text }] });
+  server.registerTool('echo', { description: 'Echo', inputSchema }, ({ text }) => answer(text));
+  server.registerTool('aecho', { description: 'Echo from an async function', inputSchema }, async ({ text }) => answer(text));
+  return server;
+}
