@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 Row = tuple[str, str, "dict[str, Any] | None"]
@@ -153,6 +154,103 @@ MIDDLEWARE = [
     call("fail", kind="tool"),
     call("what_was_watched"),
     *FASTMCP,
+]
+
+
+def _deeds() -> Iterator[Row]:
+    """Everything that the watching server's middleware does, with a tool on a thread and one on the loop."""
+    for tool in ("act", "aact"):
+        for do in (
+            *("mutate", "replace", "spoil", "strip", "other_method", "other_type"),
+            *("text", "image", "structured", "no_structure", "bad_content", "list_structure"),
+            *("meta", "as_error", "copied", "looked_at", "twice", "in_a_task", "at_once", "late", "in_time"),
+            *("in_time_anyio", "other_tool", "describe", "keep", "tell", "tags", "variable", "ask"),
+        ):
+            yield call(tool, do=do, value="v")
+        yield call(tool, meta={**TOKEN, **LEVEL}, do="tell", value="v")
+        yield call(tool, meta={"progressToken": 7}, do="describe", value="v")
+        for value in ("add", "kept", "where", "context", "ask_later", "versioned", "nosuchtool"):
+            yield call(tool, do="reroute", value=value)
+        kinds = ("tool", "mcp", "capability", "value", "missing", "disabled", "invalid", "pydantic", "stop")
+        for kind in kinds:
+            yield call(tool, do="refuse", value=kind)
+            yield call(tool, do="refuse_after", value=kind)
+            for do in ("let_fail", "explain", "chained"):
+                yield call(tool, do=do, value=f"fail {kind}")
+        for value in ("result", "error", "protocol", "dict", "none", "text", "exception", "input", "wrapped"):
+            yield call(tool, do="short", value=value)
+        for do in ("in_time", "in_time_anyio"):
+            yield call(tool, do=do, value="slowly")
+        yield call("what_was_seen")
+
+
+def _changes() -> Iterator[Row]:
+    """What the watching server changes while it runs, each followed by calls that see it."""
+    looks = [call("add", a=1, b=2), call("act", do="meta", value="v"), call("grown"), call("what_was_seen")]
+    for what in ("grow", "regrow", "shrink", "hide", "show", "hide tagged", "show all", "watch", "unwatch"):
+        yield call("change", what=what)
+        yield from looks
+    for hide in (True, False):
+        yield call("session", hide=hide)
+        yield from looks
+        yield ("lists tools", "tools/list", None)
+    for what in ("mount", "name"):
+        yield call("change", what=what)
+        yield from looks
+        yield call("childs")
+    yield call("n_add", a=1, b=2)
+    yield call("n_what_was_seen")
+
+
+WATCHING: list[Row] = [
+    call("what_was_seen"),
+    ("lists tools", "tools/list", None),
+    ("reads text", "resources/read", {"uri": "mem://note"}),
+    ("sets the level", "logging/setLevel", {"level": "debug"}),
+    call("what_was_seen"),
+    call("act", do="describe", value="first"),
+    call("kept"),
+    call("act", do="keep", value="one"),
+    call("act", do="reroute", value="kept"),
+    call("aact", do="keep", value="two"),
+    call("kept"),
+    call("act"),
+    call("act", do=5),
+    call("act", meta={"fastmcp": {"version": "2"}}, do="meta", value="v"),
+    call("act", meta=TRACE, do="describe", value="v"),
+    call("versioned"),
+    call("versioned", meta={"fastmcp": {"version": "1.0"}}),
+    call("ask_later"),
+    call("nosuchtool"),
+    ("call with a field nobody knows", "tools/call", {"name": "add", "arguments": {"a": 1}, "x": 1}),
+    (
+        "call with answers",
+        "tools/call",
+        {"name": "act", "arguments": {"do": "describe"}, "inputResponses": {}},
+    ),
+    call("what_was_seen"),
+    *_deeds(),
+    *_changes(),
+    # The engine refuses this, and no middleware sees it.
+    ("call without a name", "tools/call", {"arguments": {}}),
+]
+
+BUNDLED: list[Row] = [
+    ("lists tools", "tools/list", None),
+    call("add", a=1, b=2),
+    call("add", a="x"),
+    call("cached", value="a"),
+    call("cached", value="a"),
+    call("cached", value="b"),
+    call("long", n=10),
+    call("long", n=1000),
+    call("injected", text="t"),
+    call("shadowed"),
+    call("flaky", times=2),
+    call("flaky", times=5),
+    call("nosuchtool"),
+    *(call("fail", kind=kind) for kind in ("tool", "value", "key", "permission", "timeout", "mcp")),
+    call("what_was_logged"),
 ]
 
 LOWLEVEL: list[Row] = [

@@ -182,18 +182,26 @@ def test_a_road_that_is_none_or_does_not_fit(write: Write) -> None:
     assert fails("run", path, "--road", "high").startswith(
         "there is no road 'high': choose among native, direct"
     )
-    source = (
-        server() + "\nfrom fastmcp.server.middleware import Middleware\nmcp.add_middleware(Middleware())\n"
+    watched = (
+        "from fastmcp.server.middleware import Middleware\n"
+        "class Watch(Middleware):\n"
+        "    async def on_call_tool(self, context, call_next):\n"
+        "        return await call_next(context)\n"
+        "mcp.add_middleware(Watch())\n"
     )
-    line = fails("run", write(source), "--road", "direct")
-    assert line == "a fastmcp.FastMCP can't take the road direct here: it has middleware (Middleware)"
+    line = fails("run", write(server() + watched), "--road", "direct")
+    assert line == "a fastmcp.FastMCP can't take the road direct here: it has middleware (Watch)"
+    mounted = "mcp.mount(FastMCP('child'))\n"
+    line = fails("run", write(server() + mounted), "--road", "middleware")
+    hindrance = "it has providers besides its own tools"
+    assert line == f"a fastmcp.FastMCP can't take the road middleware here: {hindrance}"
 
 
 def test_explain_says_the_road_and_why() -> None:
     plain = ferromcp("explain", SERVERS / "compared_fastmcp.py")
     assert plain.stdout == "fastmcp.FastMCP (fastmcp 4.2.3, mcp 2.3.0): direct\n"
     watched = ferromcp("explain", SERVERS / "compared_middleware.py")
-    assert watched.stdout.endswith(": handler; it has middleware (Watch)\n")
+    assert watched.stdout.endswith(": middleware; it has middleware (Watch)\n")
     forced = ferromcp("explain", SERVERS / "compared_mcpserver.py", "--road", "streams")
     assert forced.stdout == "mcp.server.mcpserver.MCPServer (mcp 2.3.0): streams; asked for\n"
 

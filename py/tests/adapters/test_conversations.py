@@ -59,6 +59,7 @@ def test_an_open_subscription_does_not_hold_the_end(road: str) -> None:
     ("server", "road"),
     [
         ("compared_fastmcp.py", "direct"),
+        ("compared_middleware.py", "middleware"),
         ("compared_fastmcp.py", "handler"),
         ("compared_mcpserver.py", "handler"),
         ("compared_mcpserver.py", "dispatcher"),
@@ -79,7 +80,7 @@ def test_a_cancelled_call_ends_and_is_not_answered(server: str, road: str) -> No
         assert time.monotonic() - began < 3
 
 
-@pytest.mark.parametrize("server", ["compared_fastmcp.py", "compared_mcpserver.py"])
+@pytest.mark.parametrize("server", ["compared_fastmcp.py", "compared_middleware.py", "compared_mcpserver.py"])
 def test_calls_do_not_wait_for_each_other(server: str) -> None:
     """A sync tool that blocks, an async one that waits, and quick ones of both kinds behind them."""
     with RawPeer(ours(server), "legacy") as peer:

@@ -1,29 +1,39 @@
-"""The direct lane: which apps and tools take it, when it closes, and that its results are fastmcp's."""
+"""The fast ways to call a tool: which apps and tools take them, when not, and that results are fastmcp's."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime
 import enum
+import functools
 import json
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import mcp_types
 import pytest
 from fastmcp import Context, FastMCP
+from fastmcp.server.dependencies import get_server
 from fastmcp.server.extensions import ServerExtension
 from fastmcp.server.middleware import Middleware
+from fastmcp.server.middleware.dereference import DereferenceRefsMiddleware
+from fastmcp.server.middleware.timing import TimingMiddleware
+from fastmcp.server.middleware.tool_injection import ToolInjectionMiddleware
 from fastmcp.server.transforms import Namespace
 from fastmcp.tools import Tool
 from fastmcp.tools.base import ToolResult
 from fastmcp.tools.function_tool import FunctionTool
+from fastmcp.utilities.versions import VersionSpec
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
+from uncalled_for import SharedContext
 
+from ferromcp.adapters import choose
 from ferromcp.adapters.fastmcp4.convert import Converter
-from ferromcp.adapters.fastmcp4.plain import Lane, hindrances
+from ferromcp.adapters.fastmcp4.plain import Lane, hindrances, watchers
+from ferromcp.adapters.fastmcp4.watched import MiddlewareAdapter
 from ferromcp.adapters.mcp2.handler import call_result_text
 
 
@@ -45,8 +55,11 @@ class Extension(ServerExtension):
     identifier = "org.example/x"
 
 
-def with_middleware(made: FastMCP[Any]) -> None:
-    made.add_middleware(Middleware())
+def with_injection(made: FastMCP[Any]) -> None:
+    def function(a: int, b: int) -> int:
+        return a * b
+
+    made.add_middleware(ToolInjectionMiddleware([Tool.from_function(function, name="add")]))
 
 
 def with_transform(made: FastMCP[Any]) -> None:
@@ -71,7 +84,6 @@ def with_patch(made: FastMCP[Any]) -> None:
 
 Change = Callable[[FastMCP[Any]], None]
 CHANGES: dict[str, Change] = {
-    "middleware": with_middleware,
     "transforms": with_transform,
     "providers": with_mount,
     "extensions": with_extension,
@@ -88,20 +100,164 @@ def test_what_keeps_an_app_off_the_lane(what: str) -> None:
     made = app()
     {**CHANGES, "patched": with_patch}[what](made)
     found = "; ".join(hindrances(made))
-    assert ("transforms" if what == "hidden" else what) in found
+    # What is hidden only keeps itself off.
+    assert (what in found) == (what != "hidden")
 
 
 def test_a_subclass_stays_off_the_lane() -> None:
     assert hindrances(Subclass("sub")) == ("Subclass is a subclass of FastMCP",)
 
 
-@pytest.mark.parametrize("what", CHANGES)
-def test_the_lane_closes_when_the_app_changes(what: str) -> None:
+def wrapped(method: Any) -> Any:
+    @functools.wraps(method)
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return await method(*args, **kwargs)
+
+    return wrapper
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"), [(FastMCP, "call_tool"), (FunctionTool, "run"), (Middleware, "on_message")]
+)
+def test_what_watches_fastmcp_itself_keeps_all_apps_off(
+    monkeypatch: pytest.MonkeyPatch, cls: type, name: str
+) -> None:
+    monkeypatch.setattr(cls, name, wrapped(getattr(cls, name)))
+    assert hindrances(app()) == ("its methods are patched",)
+
+
+@pytest.mark.parametrize("what", [*CHANGES, "injection"])
+def test_fastmcp_looks_for_the_tools_when_the_app_changes(what: str) -> None:
     made = app()
     lane = Lane(made)
     assert lane.plan("add") is not None
-    CHANGES[what](made)
+    {**CHANGES, "injection": with_injection}[what](made)
     assert lane.plan("add") is None
+
+
+VISIBILITY: dict[str, Change] = {
+    "nothing": lambda made: None,
+    "hidden by name": lambda made: made.disable(names={"add"}),
+    "another by name": lambda made: made.disable(names={"sub"}),
+    "hidden by tag": lambda made: made.disable(tags={"odd", "none"}),
+    "hidden by key": lambda made: made.disable(keys={"tool:add@"}),
+    "prompts only": lambda made: made.disable(names={"add"}, components={"prompt"}),
+    "versions only": lambda made: made.disable(version=VersionSpec(gte="1")),
+    "only one": lambda made: made.enable(names={"sub"}, only=True),
+    "shown by tag": lambda made: made.enable(tags={"even"}),
+    "hidden at its provider": lambda made: made.local_provider.disable(names={"add"}),
+    "shown at its provider": lambda made: made.local_provider.enable(names={"add"}),
+}
+
+
+@pytest.mark.parametrize("first", VISIBILITY)
+@pytest.mark.parametrize("second", VISIBILITY)
+def test_what_is_hidden_or_shown_is_so_for_the_lane_too(first: str, second: str) -> None:
+    made: FastMCP[Any] = FastMCP("visible")
+    lane = Lane(made)
+
+    @made.tool(tags={"even", "odd"})
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    @made.tool
+    def sub(a: int, b: int) -> int:
+        return a - b
+
+    for change in (first, second):
+        VISIBILITY[change](made)
+        for name in ("add", "sub"):
+            found = anyio.run(made.get_tool, name)
+            assert (lane.plan(name) is None) == (found is None)
+    assert hindrances(made) == ()
+
+
+def test_a_sessions_own_rules_close_the_lanes_of_all_that_serve_the_app() -> None:
+    made = app()
+    first, second = Lane(made), Lane(made)
+    first.session_rules()
+    assert first.plan("add") is None
+    assert second.plan("add") is None
+    assert Lane(made).plan("add") is None
+    assert Lane(app()).plan("add") is not None
+
+
+# Middleware.
+
+
+class Lists(Middleware):
+    async def on_list_tools(self, context: Any, call_next: Any) -> Any:
+        return await call_next(context)
+
+
+class Calls(Middleware):
+    async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+        return await call_next(context)
+
+
+class Requests(Middleware):
+    async def on_request(self, context: Any, call_next: Any) -> Any:
+        return await call_next(context)
+
+
+class Messages(Middleware):
+    async def on_message(self, context: Any, call_next: Any) -> Any:
+        return await call_next(context)
+
+
+class Whole(Middleware):
+    async def __call__(self, context: Any, call_next: Any) -> Any:
+        return await call_next(context)
+
+
+class Inherits(Calls):
+    pass
+
+
+async def function(context: Any, call_next: Any) -> Any:
+    return await call_next(context)
+
+
+def patched() -> Middleware:
+    made = Middleware()
+    made.on_call_tool = Calls().on_call_tool  # type: ignore[method-assign]
+    return made
+
+
+WATCHERS = [Calls(), Requests(), Messages(), Whole(), Inherits(), TimingMiddleware(), patched(), function]
+
+
+@pytest.mark.parametrize("middleware", [Middleware(), Lists(), DereferenceRefsMiddleware()])
+def test_middleware_that_a_call_only_passes_through_keeps_no_app_off_the_direct_lane(middleware: Any) -> None:
+    made = app()
+    lane = Lane(made)
+    made.add_middleware(middleware)
+    assert hindrances(made) == ()
+    assert watchers(made) == ()
+    assert not lane.chain.is_watched
+
+
+@pytest.mark.parametrize(
+    "middleware", WATCHERS, ids=lambda part: getattr(part, "__name__", type(part).__name__)
+)
+def test_middleware_that_looks_at_calls_does(middleware: Any) -> None:
+    made = app()
+    lane = Lane(made)
+    made.add_middleware(middleware)
+    assert hindrances(made) == ()
+    assert watchers(made) == (f"it has middleware ({type(middleware).__name__})",)
+    assert lane.chain.is_watched
+    made.middleware.remove(middleware)
+    assert not lane.chain.is_watched
+
+
+def test_reasons_name_the_middleware_beside_what_keeps_an_app_off_both() -> None:
+    made = app()
+    made.add_middleware(Calls())
+    assert str(choose(made)).endswith(": middleware; it has middleware (Calls)")
+    with_mount(made)
+    reasons = "it has middleware (Calls); it has providers besides its own tools"
+    assert str(choose(made)).endswith(f": handler; {reasons}")
 
 
 def test_the_lane_follows_tools_that_come_change_and_go() -> None:
@@ -154,6 +310,28 @@ def test_which_functions_run_where_they_are_asked_for() -> None:
     assert inline == {"plain": True, "waiting": False, "asking": False, "hasty": False, "bound": False}
 
 
+def test_what_is_the_same_for_all_requests_is_there_although_the_app_is_served_elsewhere_too() -> None:
+    made = app()
+
+    async def elsewhere(running: anyio.Event, over: anyio.Event) -> None:
+        async with made._lifespan_manager():
+            running.set()
+            await over.wait()
+
+    async def main() -> None:
+        running, over = anyio.Event(), anyio.Event()
+        async with anyio.create_task_group() as group:
+            group.start_soon(elsewhere, running, over)
+            await running.wait()
+            async with MiddlewareAdapter(made).lifespan():
+                assert get_server() is made
+                assert made._shared_context_snapshot is not None
+                assert SharedContext.resolved.get() is made._shared_context_snapshot[SharedContext.resolved]
+            over.set()
+
+    anyio.run(main)
+
+
 # Results.
 
 
@@ -201,8 +379,17 @@ def by_fastmcp(made: FunctionTool, value: Any) -> str:
 
 
 def by_us(made: FunctionTool, value: Any) -> str | None:
-    text = Converter(made).text(value)
-    return None if text is None else canonical(text)
+    """What we make of it, on the wire; the same goes for the object that middleware gets."""
+    text, result = Converter(made).text(value), Converter(made).result(value)
+    assert (text is None) == (result is None)
+    if text is None or result is None:
+        return None
+    wanted = made.convert_result(value)
+    assert result == wanted
+    assert type(result) is type(wanted)
+    assert result.model_fields_set == wanted.model_fields_set
+    assert canonical(result.model_dump_json().encode()) == canonical(wanted.model_dump_json().encode())
+    return canonical(text)
 
 
 def canonical(text: bytes) -> str:

@@ -18,12 +18,16 @@ from .kinds import Kind, require_kind
 
 __all__ = ["Explanation", "Road", "choose"]
 
-Road = Literal["native", "direct", "handler", "dispatcher", "streams"]
+Road = Literal["native", "direct", "middleware", "handler", "dispatcher", "streams"]
 """From the fastest to the slowest.
 
-native: the app is ours. direct: a plain tool's own run method. handler: the SDK's request handlers.
-dispatcher: the SDK's runner over a dispatcher of ours. streams: the SDK's whole stack over a pair of streams.
+native: the app is ours. direct: a plain tool's own run method. middleware: the same, with the app's own
+middleware round it. handler: the SDK's request handlers. dispatcher: the SDK's runner over a dispatcher of
+ours. streams: the SDK's whole stack over a pair of streams.
 """
+
+# The roads that want an app to be plain, and for which of them, by itself, it has to be plain enough.
+_FIT = {"direct": ("direct",), "middleware": ("direct", "middleware")}
 
 # Compared with the stock servers, request by request, by tests/adapters.
 TESTED = {"mcp": ("2.3.0",), "fastmcp": ("4.2.3",)}
@@ -71,7 +75,7 @@ def choose(app: Any, road: str | None = None) -> Explanation:
     fastest, reasons = _fastest(app, kind, versions, untested)
     if wanted is None:
         return Explanation(fastest, kind.value, reasons, versions, bool(untested))
-    if wanted == "native" or (wanted == "direct" and fastest != "direct"):
+    if wanted == "native" or fastest not in _FIT.get(wanted, (fastest,)):
         hindrance = "; ".join(reasons) or f"it is for {Kind.FASTMCP.value} only"
         raise ConfigurationError(f"a {kind.value} can't take the road {wanted} here: {hindrance}")
     asked: Road = wanted  # type: ignore[assignment]  # one of them, as checked above
@@ -113,7 +117,9 @@ def _fastest(
         return "handler", ()
     if untested:
         return "handler", untested
-    from .fastmcp4.plain import hindrances
+    from .fastmcp4.plain import hindrances, watchers
 
-    found = hindrances(app)
-    return ("handler", found) if found else ("direct", ())
+    found, watching = hindrances(app), watchers(app)
+    if found:
+        return "handler", (*watching, *found)
+    return ("middleware", watching) if watching else ("direct", ())

@@ -19,6 +19,10 @@ def adapt_fastmcp(app: Any, road: Road) -> Adapter:
         from .direct import DirectAdapter
 
         return DirectAdapter(app)
+    if road == "middleware":
+        from .watched import MiddlewareAdapter
+
+        return MiddlewareAdapter(app)
     if road == "handler":
         from .handler import FastMCPHandlerAdapter
 

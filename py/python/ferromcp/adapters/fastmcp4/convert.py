@@ -1,4 +1,4 @@
-"""A tool's return value as the JSON text of its result, in one go.
+"""A tool's return value as its result, in one go: as JSON text, or as the object that middleware gets to see.
 
 `convert_result` builds content blocks, structured content and a `ToolResult` whose parts are validated and
 serialized again on their way out. For plain data all of it is known in advance: the text block holds the
@@ -19,7 +19,7 @@ from fastmcp.tools.function_tool import FunctionTool
 from fastmcp.utilities.json_schema import is_object_schema
 from fastmcp.utilities.prefab import _could_be_prefab
 from fastmcp.utilities.types import Audio, File, Image
-from mcp_types import ContentBlock, Result
+from mcp_types import ContentBlock, Result, TextContent
 from pydantic import BaseModel, PydanticSchemaGenerationError
 from pydantic_core import PydanticSerializationError, SchemaSerializer, to_json
 
@@ -52,6 +52,39 @@ class Converter:
 
     def text(self, value: Any) -> bytes | None:
         """The JSON text of the result, or None when fastmcp has to make it."""
+        plain = self._plain(value)
+        if plain is None:
+            return None
+        data, structured = plain
+        block = to_json(_shown(data, structured))
+        # An empty list is a list of content blocks, too.
+        content = b'"content":[],' if data == [] else b'"content":[{"type":"text","text":' + block + b"}],"
+        if self._wraps:
+            return b"{" + _WRAPPED + content + b'"structuredContent":{"result":' + structured + b"}," + _END
+        if type(data) is dict:
+            return b"{" + content + b'"structuredContent":' + structured + b"," + _END
+        return b"{" + content + _END
+
+    def result(self, value: Any) -> ToolResult | None:
+        """The result as an object, or None when fastmcp has to make it."""
+        plain = self._plain(value)
+        if plain is None:
+            return None
+        data, text = plain
+        structured: Any = {"result": data} if self._wraps else data if type(data) is dict else None
+        result = ToolResult.__new__(ToolResult)
+        # Not ToolResult's own way to begin, which converts and serializes once more.
+        BaseModel.__init__(
+            result,
+            content=[] if data == [] else [TextContent(type="text", text=_shown(data, text))],
+            structured_content=structured,
+            meta={"fastmcp": {"wrap_result": True}} if self._wraps else None,
+            is_error=False,
+        )
+        return result
+
+    def _plain(self, value: Any) -> tuple[Any, bytes] | None:
+        """The data of a value for which fastmcp has no rule of its own, and its JSON; None for any other."""
         if self._serializer is None or not _is_plain(value):
             return None
         try:
@@ -61,21 +94,22 @@ class Converter:
             # There and back, as convert_result does: keys that become equal become one.
             data = json.loads(payload.decode())
             structured = _dump(data, fallback=str)
-            block = to_json(data if type(data) is str else structured.decode())
         except (PydanticSerializationError, ValueError, RecursionError):
             return None
         if data is None:
             return None
-        # An empty list is a list of content blocks, too.
-        content = b'"content":[],' if data == [] else b'"content":[{"type":"text","text":' + block + b"}],"
-        if self._wraps:
-            return b"{" + _WRAPPED + content + b'"structuredContent":{"result":' + structured + b"}," + _END
-        if type(data) is dict:
+        if not self._wraps:
+            if type(data) is not dict:
+                # Structured content that has a schema and is no object is an error, which fastmcp words.
+                return None if self._has_schema else (data, structured)
             if payload_has_identities(data):
                 return None
-            return b"{" + content + b'"structuredContent":' + structured + b"," + _END
-        # Structured content that has a schema and is no object is an error, which fastmcp words.
-        return None if self._has_schema else b"{" + content + _END
+        return (data, structured)
+
+
+def _shown(data: Any, structured: bytes) -> str:
+    """What the text block holds."""
+    return data if type(data) is str else structured.decode()
 
 
 def _is_plain(value: Any) -> bool:

@@ -1,69 +1,57 @@
 """The direct lane: a plain tool's own validation and function, and nothing else of fastmcp's.
 
-Decides which calls take it. What fastmcp would do besides and find nothing to do is left out; `plain` says
-when that is so, `request` how such a call runs.
+Decides which calls take it: those that no middleware looks at. What fastmcp would do besides and find nothing
+to do is left out; `plain` says when that is so. A sync function runs on the thread that has read its call.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncIterator, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fastmcp import FastMCP
-from fastmcp.server.mixins.mcp_operations import logger as fastmcp_logger
-from mcp.shared.dispatcher import CallOptions
+from fastmcp.tools.base import ToolResult
+from mcp_types import CallToolResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from ..mcp2.channel import CallChannel, Progress
+from ..mcp2.handler import call_result_text
+from ..mcp2.inline import drive
 from ..mcp2.plain import tracing
 from ..mcp2.text import decode
-from ..mcp2.threads import WorkerThreads
-from .handler import FastMCPHandlerAdapter
-from .plain import Lane, Plan
-from .request import DirectRequest
+from .plain import Plan
+from .replay import ToolReplay
+from .request import PlainRequest
+from .run import converted, finished, is_coming, is_ordinary, started
+from .watched import MiddlewareAdapter
 
 if TYPE_CHECKING:
     from ..._native import Call
     from ..._native import Server as NativeServer
+    from ..mcp2.workers import Workers
 
 __all__ = ["DirectAdapter"]
 
+Outcome = ToolResult | Exception
+"""What a tool's run ends with: its result, or what it raised."""
 
-class DirectAdapter(FastMCPHandlerAdapter):
+
+class DirectAdapter(MiddlewareAdapter):
     """Serves a plain `FastMCP` by its tools."""
-
-    def __init__(self, app: FastMCP[Any]) -> None:
-        super().__init__(app)
-        self._lane = Lane(app)
-        self._threads: WorkerThreads | None = None
 
     def bind(self, native: NativeServer) -> None:
         super().bind(native)
         native.set_sync_delegate(self.serve_on_thread, ["tools/call"])
 
-    @asynccontextmanager
-    async def lifespan(self) -> AsyncIterator[None]:
-        threads = WorkerThreads()
-        self._threads = threads if threads.usable else None
-        async with super().lifespan():
-            yield
-
-    def channel(self, call: Call) -> CallChannel:
-        return _WatchedChannel(call, self._progress, self._lane)
-
-    async def call_tool(self, call: Call, params: Mapping[str, Any], version: str, *, modern: bool) -> bytes:
+    def call_tool(
+        self, call: Call, params: Mapping[str, Any], version: str, *, modern: bool
+    ) -> Coroutine[Any, Any, bytes]:
         plan = self._plan(params["name"])
-        if plan is None:
-            return await super().call_tool(call, params, version, modern=modern)
-        request = DirectRequest(self, call, params)
-        request.enter()
-        return await request.run(plan)
+        if plan is None or self.workers is None:
+            return super().call_tool(call, params, version, modern=modern)
+        return DirectRequest(self, call, params).run(plan, self.workers)
 
     def serve_on_thread(self, call: Call) -> bytes | Coroutine[Any, Any, bytes] | None:
         """Answers a plain call of a sync function; None for any other, which the loop serves."""
-        threads = self._threads
+        threads = self.threads
         name = call.name
         if name is None or threads is None or not self.quick():
             return None
@@ -78,7 +66,6 @@ class DirectAdapter(FastMCPHandlerAdapter):
         if not (modern or self.peer(call.stream).is_open):
             return None
         request = DirectRequest(self, call, params)
-        request.enter()
         threads.enter(call)
         try:
             return request.run_inline(plan)
@@ -86,27 +73,96 @@ class DirectAdapter(FastMCPHandlerAdapter):
             threads.leave()
 
     def _plan(self, name: str) -> Plan | None:
-        # Whoever debugs fastmcp wants its own lines about each call.
-        if fastmcp_logger.isEnabledFor(logging.DEBUG):
+        if self.lane.chain.is_watched or self.is_debugged():
             return None
-        return self._lane.plan(name)
+        return self.lane.plan(name)
 
 
-class _WatchedChannel(CallChannel):
-    """Notices that a session was given rules of its own about which tools it sees.
+class DirectRequest(PlainRequest):
+    """A plain `tools/call` that nobody looks at."""
 
-    Fastmcp keeps such rules in its state store and tells the client of each change of them.
-    """
+    __slots__ = ()
 
-    __slots__ = ("_lane",)
+    async def run(self, plan: Plan, workers: Workers) -> bytes:
+        """Runs the tool for the loop."""
+        self.enter()
+        outcome: Outcome
+        try:
+            try:
+                if plan.adapter is None:
+                    outcome = await plan.tool._run(self.arguments)
+                else:
+                    if plan.inline:
+                        value = await workers.run(self.call, started, plan, self.arguments)
+                    else:
+                        value = started(plan, self.arguments)
+                    if is_coming(value):
+                        value = await finished(plan.tool, value)
+                    text = plan.converter.text(value)
+                    if text is not None:
+                        return text
+                    outcome = converted(plan.tool, value)
+            except Exception as error:
+                outcome = error
+            return await self._answer(outcome)
+        finally:
+            await self.close()
 
-    def __init__(self, call: Call, progress: Progress, lane: Lane) -> None:
-        super().__init__(call, progress, modern=call.protocol_version in MODERN_PROTOCOL_VERSIONS)
-        self._lane = lane
+    def run_inline(self, plan: Plan) -> bytes | Coroutine[Any, Any, bytes]:
+        """Runs a sync tool here and now: `FunctionTool.run` without the hand-over to a worker thread.
 
-    async def notify(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> None:
-        if method == "notifications/tools/list_changed":
-            self._lane.close()
-        await super().notify(method, params, opts)
+        A coroutine comes back when the rest has to happen on the loop.
+        """
+        self.enter()
+        try:
+            value = started(plan, self.arguments)
+            if is_coming(value):
+                return self._closing(self._finish(plan, value))
+            text = plan.converter.text(value)
+            if text is not None and not self.was_used:
+                return text
+            outcome: Outcome = converted(plan.tool, value)
+        except StopIteration:
+            # What becomes of it when it leaves a worker thread of anyio's.
+            outcome = RuntimeError("coroutine raised StopIteration")
+        except Exception as error:
+            outcome = error
+        if self.was_used:
+            return self._closing(self._answer(outcome))
+        if isinstance(outcome, Exception):
+            # Nothing in fastmcp's handling of a failure waits.
+            return drive(self._answer(outcome))
+        return _text(outcome) or self._closing(self._answer(outcome))
+
+    async def _finish(self, plan: Plan, coming: Any) -> bytes:
+        """Answers, on the loop, with what a sync function has given to be waited for."""
+        try:
+            outcome: Outcome = converted(plan.tool, await finished(plan.tool, coming))
+        except Exception as error:
+            outcome = error
+        return await self._answer(outcome)
+
+    async def _answer(self, outcome: Outcome) -> bytes:
+        text = None if isinstance(outcome, Exception) else _text(outcome)
+        return text or await self.handled(ToolReplay(self.adapter.app, outcome))
+
+    async def _closing(self, answer: Awaitable[bytes]) -> bytes:
+        try:
+            return await answer
+        finally:
+            await self.close()
+
+
+def _text(result: ToolResult) -> bytes | None:
+    """The JSON text of an ordinary result; None for one that fastmcp shapes by era or by what made it."""
+    if not is_ordinary(result):
+        return None
+    # Its parts were validated as these very fields when the result was made.
+    return call_result_text(
+        CallToolResult.model_construct(
+            content=result.content,
+            structured_content=result.structured_content,
+            is_error=result.is_error,
+            meta=result.meta,
+        )
+    )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import weakref
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from fastmcp import FastMCP
 from fastmcp.server.context import reset_transport, set_transport
+from fastmcp.server.dependencies import _current_server
 
 from ..mcp2.runner import RunnerAdapter
 from ..mcp2.streams import StreamsAdapter
 
-__all__ = ["FastMCPRunnerAdapter", "FastMCPStreamsAdapter", "stdio_lifespan"]
+__all__ = ["FastMCPRunnerAdapter", "FastMCPStreamsAdapter", "request_variables", "stdio_lifespan"]
 
 
 @asynccontextmanager
@@ -25,6 +28,22 @@ async def stdio_lifespan(app: FastMCP[Any]) -> AsyncIterator[Any]:
             yield state
     finally:
         reset_transport(token)
+
+
+@contextmanager
+def request_variables(app: FastMCP[Any]) -> Iterator[None]:
+    """What fastmcp sets for each request though it is the same for all: the server, and what the app shares.
+
+    The lifespan sets it too, but not when it was entered before, as by another server of the same app.
+    """
+    values: dict[ContextVar[Any], Any] = {_current_server: weakref.ref(app)}
+    values.update(app._shared_context_snapshot or {})
+    tokens = [(variable, variable.set(value)) for variable, value in values.items()]
+    try:
+        yield
+    finally:
+        for variable, token in reversed(tokens):
+            variable.reset(token)
 
 
 class FastMCPRunnerAdapter(RunnerAdapter):

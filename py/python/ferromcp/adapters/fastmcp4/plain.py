@@ -1,55 +1,98 @@
 """Which `FastMCP` objects, and which of their tools, can be served by the tool's own run method alone.
 
-Decides it from what `FastMCP.call_tool` of the tested version would do besides: with no middleware that looks
-at calls, no transforms, one local provider and no extensions, it finds the tool and runs it. An app may
-change while it runs; `Lane` looks at every call.
+Decides it from what `FastMCP.call_tool` of the tested version would do besides: with one local provider, no
+extensions, and no transforms but such as hide tools or show them, it runs the middleware, finds the tool and
+runs it. An app may change while it runs; `Lane` looks at every call. What becomes of middleware is decided in
+`chain`.
 """
 
 from __future__ import annotations
 
+import inspect
+import weakref
+from types import FunctionType
 from typing import Any
 
 from fastmcp import FastMCP
 from fastmcp.server.dependencies import without_injected_parameters
 from fastmcp.server.low_level import FastMCPServerMiddleware
-from fastmcp.server.middleware.dereference import DereferenceRefsMiddleware
+from fastmcp.server.middleware import Middleware
 from fastmcp.server.server import _SchemaCacheLocalProvider
-from fastmcp.server.transforms.visibility import is_enabled
+from fastmcp.server.transforms.visibility import Visibility, is_enabled
 from fastmcp.tools.function_tool import FunctionTool, _wrap_body_errors
 from fastmcp.utilities.async_utils import is_coroutine_function
 from fastmcp.utilities.types import get_cached_typeadapter
 from mcp.server.request_state import RequestStateBoundary
 from pydantic import TypeAdapter
 
+from .chain import HOOKS, Chain, looks_at_calls
 from .convert import Converter
 
-__all__ = ["Lane", "Plan", "hindrances"]
+__all__ = ["Lane", "Plan", "hindrances", "watchers"]
 
-# Methods of FastMCP that stand between a request and a tool's run method.
-_ON_THE_WAY = ("_on_call_tool", "call_tool", "get_tool", "_get_tool", "_rebind_prefab_tool_names")
+# The methods that stand between a request and a tool's function.
+_ON_THE_WAY: dict[type, tuple[str, ...]] = {
+    FastMCP: (
+        "_on_call_tool",
+        "call_tool",
+        "get_tool",
+        "_get_tool",
+        "_run_middleware",
+        "_dispatch_component_middleware",
+        "_compose_tool_call_interceptors",
+        "_rebind_prefab_tool_names",
+    ),
+    FunctionTool: ("_run", "run", "_run_body", "_execute", "convert_result", "_mark_non_object_result"),
+    Middleware: HOOKS,
+    Visibility: ("get_tool", "_mark_component"),
+}
 
 
 def hindrances(app: FastMCP[Any]) -> tuple[str, ...]:
-    """What keeps `app` from the direct lane; empty when nothing does."""
+    """What keeps `app` from running its tools by their own run method; empty when nothing does."""
     local = app._local_provider
-    middleware = [
-        type(part).__name__ for part in app.middleware if type(part) is not DereferenceRefsMiddleware
-    ]
     found = {
         f"{type(app).__qualname__} is a subclass of FastMCP": type(app) is not FastMCP,
-        f"it has middleware ({', '.join(middleware)})": bool(middleware),
-        "it has transforms": bool(app._transforms or local._transforms),
+        "it has transforms": not _only_hide(app._transforms) or not _only_hide(local._transforms),
         "it has auth": app.auth is not None,
         "it has providers besides its own tools": app.providers != [local],
         "its own provider is not fastmcp's": type(local) is not _SchemaCacheLocalProvider,
         "it has extensions": bool(app._extensions),
         "it has a session state store": app._state_storage is not None,
-        "its methods are patched": bool(app.__dict__.keys() & set(_ON_THE_WAY)),
+        "its methods are patched": _is_patched(app),
         "its tools/call handler is not fastmcp's": not _has_stock_handler(app),
         "its low-level server has middleware": [type(part) for part in app._mcp_server.middleware]
         != [FastMCPServerMiddleware, RequestStateBoundary],
     }
     return tuple(reason for reason, is_so in found.items() if is_so)
+
+
+def watchers(app: FastMCP[Any]) -> tuple[str, ...]:
+    """What looks at the calls of `app` and keeps it from the direct lane: its middleware, in one reason."""
+    names = ", ".join(type(part).__name__ for part in app.middleware if looks_at_calls(part))
+    return (f"it has middleware ({names})",) if names else ()
+
+
+def _only_hide(transforms: list[Any]) -> bool:
+    """Whether the transforms are only those of `disable` and `enable`."""
+    return all(type(transform) is Visibility for transform in transforms)
+
+
+def _is_patched(app: FastMCP[Any]) -> bool:
+    """Whether something else stands where a method of fastmcp's is left out or done in another way.
+
+    On the app itself, or on the classes, as what watches a program from outside likes to do.
+    """
+    return bool(app.__dict__.keys() & set(_ON_THE_WAY[FastMCP])) or not all(
+        _is_by_fastmcp(inspect.getattr_static(cls, name))
+        for cls, names in _ON_THE_WAY.items()
+        for name in names
+    )
+
+
+def _is_by_fastmcp(function: Any) -> bool:
+    # Not `__module__`, which a wrapper copies.
+    return type(function) is FunctionType and function.__globals__["__name__"].startswith("fastmcp.")
 
 
 def _has_stock_handler(app: FastMCP[Any]) -> bool:
@@ -82,32 +125,38 @@ class Plan:
                 self.adapter = None
 
 
+class _Rules:
+    """Whether a session of an app has rules of its own about which components it sees."""
+
+    __slots__ = ("exist",)
+
+    def __init__(self) -> None:
+        self.exist = False
+
+
+# By app, not by lane: the rules lie in the app, whatever serves it.
+_rules: weakref.WeakKeyDictionary[FastMCP[Any], _Rules] = weakref.WeakKeyDictionary()
+
+
 class Lane:
-    """The direct lane of one app: open as long as the app is as plain as it was."""
+    """How the calls of one app are served, as long as it is as plain as it was."""
 
     def __init__(self, app: FastMCP[Any]) -> None:
+        self.chain = Chain(app)
         self._app = app
         self._local = app._local_provider
         self._components: dict[str, Any] = self._local._components
-        self._middleware = list(app.middleware)
         self._plans: dict[str, Plan] = {}
-        self._closed = False
+        self._rules = _rules.setdefault(app, _Rules())
 
-    def close(self) -> None:
-        """For good: a session has rules of its own about which tools it sees."""
-        self._closed = True
+    def session_rules(self) -> None:
+        """A session was given rules of its own. From now on fastmcp looks for the tools, for good."""
+        self._rules.exist = True
 
     def plan(self, name: str) -> Plan | None:
-        """How to run the tool of this name, or None when fastmcp has to look at the call."""
+        """How to run the tool of this name, or None when fastmcp has to look for it."""
         app = self._app
-        if (
-            self._closed
-            or app._transforms
-            or app._extensions
-            or len(app.providers) != 1
-            or self._local._transforms
-            or app.middleware != self._middleware
-        ):
+        if self._rules.exist or app._extensions or len(app.providers) != 1 or self.chain.injects(name):
             return None
         tool = self._components.get(f"tool:{name}@")
         if tool is None:
@@ -117,4 +166,16 @@ class Lane:
             if type(tool) is not FunctionTool or tool.task_config.mode != "forbidden":
                 return None
             plan = self._plans[name] = Plan(tool)
-        return plan if tool.meta is None or is_enabled(tool) else None
+        return plan if self._is_visible(tool) else None
+
+    def _is_visible(self, tool: FunctionTool) -> bool:
+        """Whether the transforms let the tool be seen, as far as that is known without fastmcp."""
+        visible = tool.meta is None or is_enabled(tool)
+        # The local ones first; the last one that speaks of the tool decides.
+        for transforms in (self._local._transforms, self._app._transforms):
+            for transform in transforms:
+                if type(transform) is not Visibility:
+                    return False
+                if transform._matches(tool):
+                    visible = transform._enabled
+        return visible

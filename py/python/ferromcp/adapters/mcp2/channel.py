@@ -19,7 +19,7 @@ from mcp.shared.transport_context import TransportContext
 from mcp_types import INVALID_REQUEST, REQUEST_TIMEOUT
 from opentelemetry.propagate import inject
 
-from ...errors import FerroMCPError, NoBackChannel
+from ...errors import CapabilityNotDeclared, FerroMCPError, NoBackChannel
 from .errors import from_engine
 from .text import decode, encode
 
@@ -84,12 +84,22 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+_UNDECLARED = {
+    "elicitation/create": "Elicitation not supported",
+    "roots/list": "List roots not supported",
+    "sampling/createMessage": "Sampling not supported",
+}
+
+
 async def ask_peer(ask: Ask, method: str, params: bytes | None) -> bytes:
     """One request to a legacy peer; fails as the SDK's own do."""
     try:
         pending = ask(method, params, None)
+    except CapabilityNotDeclared as error:
+        # The engine sends nothing that the client has not declared. The words are the SDK's.
+        raise SdkError(code=INVALID_REQUEST, message=_UNDECLARED.get(method, str(error))) from None
     except NoBackChannel as error:
-        # The engine sends nothing that the client has not declared, and nothing before the client is ready.
+        # Nothing is sent before the client is ready.
         raise SdkError(code=INVALID_REQUEST, message=str(error)) from None
     try:
         return await pending

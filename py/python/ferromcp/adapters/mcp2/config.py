@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["engine_config"]
 
-# What the engine could answer without the host.
+# What the engine could answer, or see to, without the host. Not `ping`: it asks whether the server is there,
+# and is answered though the app is busy.
 _DELEGATE = (
     "initialize",
-    "ping",
+    "notifications/cancelled",
     "server/discover",
     "logging/setLevel",
     "resources/subscribe",

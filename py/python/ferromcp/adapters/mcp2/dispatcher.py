@@ -39,11 +39,16 @@ class NativeDispatcher:
     """The SDK's side of one connection. `run` lasts as long as the connection does."""
 
     def __init__(
-        self, native: NativeServer, stream: int, progress: Progress, channel: Callable[[Call], CallChannel]
+        self,
+        native: NativeServer,
+        stream: int,
+        progress: Progress,
+        channel: Callable[[Call], CallChannel],
+        stream_channel: StreamChannel | None = None,
     ) -> None:
         self._progress = progress
         self._new_channel = channel
-        self._channel = StreamChannel(native, stream, progress)
+        self._channel = stream_channel or StreamChannel(native, stream, progress)
         self._running = anyio.Event()
         self._closed = anyio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -106,18 +111,23 @@ class NativeDispatcher:
         finally:
             channel.close(cancelled=cancelled)
 
-    def deliver(self, method: str, params: Mapping[str, Any] | None) -> None:
-        """Hands over one of the peer's notifications, in the order in which they came."""
-        self.deliver_with(self._notified, method, params)
+    def deliver(self, method: str, params: Mapping[str, Any] | None) -> asyncio.Task[None] | None:
+        """Hands over one of the peer's notifications, in the order in which they came.
 
-    def deliver_with(self, handler: OnNotify, method: str, params: Mapping[str, Any] | None) -> None:
+        The task that handles it comes back, if it goes to the SDK's handler.
+        """
+        return self.deliver_with(self._notified, method, params)
+
+    def deliver_with(
+        self, handler: OnNotify, method: str, params: Mapping[str, Any] | None
+    ) -> asyncio.Task[None] | None:
         """The same, to `handler` in the place of the one given to `run`."""
         if method == "notifications/progress":
             receiver = self._progress.receiver(params)
             if receiver is not None:
                 self._spawn(receiver)
         if run_notify_intercept(self._intercept, method, params):
-            return
+            return None
 
         async def notified() -> None:
             try:
@@ -125,7 +135,7 @@ class NativeDispatcher:
             except Exception:
                 logger.exception("notification handler for %r raised", method)
 
-        self._spawn(notified)
+        return self._spawn(notified)
 
     def close(self) -> None:
         """The connection is over: `run` returns."""
@@ -139,13 +149,14 @@ class NativeDispatcher:
         assert self._on_notify is not None  # as in `serve`
         await self._on_notify(context, method, params)
 
-    def _spawn(self, run: Callable[[], Awaitable[None]]) -> None:
+    def _spawn(self, run: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         async def body() -> None:
             await run()
 
         task = asyncio.get_running_loop().create_task(body())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 class _NotificationContext:

@@ -97,9 +97,7 @@ class HandlerAdapter(RunnerAdapter):
                 meta=typed.meta,
             )
             result = await self.handle(lambda context: entry.handler(context, typed), context)
-            if type(result) is CallToolResult:
-                return call_result_text(result)
-            return await self.shape(result, context)
+            return await self.text(result, context)
         except asyncio.CancelledError:
             cancelled = True
             raise
@@ -117,6 +115,13 @@ class HandlerAdapter(RunnerAdapter):
     def connect(self, channel: CallChannel) -> Connection:
         """The SDK's connection behind a request: its own in the modern era, else its stream's."""
         return modern_connection(channel) if channel.modern else self.peer(channel.call.stream).connection
+
+    async def text(self, result: HandlerResult, context: ServerRequestContext[Any, Any]) -> bytes:
+        """The JSON text of what the handler of calls has returned."""
+        # Structured content that is no object has a place in some revisions only.
+        if type(result) is CallToolResult and isinstance(result.structured_content, dict | None):
+            return call_result_text(result)
+        return await self.shape(result, context)
 
     async def shape(self, result: HandlerResult, context: ServerRequestContext[Any, Any]) -> bytes:
         """Shapes a result that is no plain `CallToolResult` as the runner does, and seals its state."""

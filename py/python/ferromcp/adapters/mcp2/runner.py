@@ -19,7 +19,7 @@ from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.transport_context import TransportContext
 from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
-from .channel import CallChannel, Progress
+from .channel import CallChannel, Progress, StreamChannel
 from .config import engine_config
 from .dispatcher import NativeDispatcher
 from .errors import to_engine
@@ -55,11 +55,12 @@ class Peer:
         self.connection: Connection = Connection.for_loop(dispatcher)
         # Runs the legacy connection, once there is one.
         self.task: asyncio.Task[None] | None = None
-        # Shakes hands with the SDK.
-        self.opening: asyncio.Task[None] | None = None
-        # The peer has said `notifications/initialized`, and the SDK has been told.
+        # Set once the handshake is over; None before it has begun.
+        self.opening: asyncio.Event | None = None
+        # The peer has said `notifications/initialized`.
         self.initialized = False
-        self.told = False
+        # Tells it.
+        self.telling: asyncio.Task[None] | None = None
 
     @property
     def is_open(self) -> bool:
@@ -109,6 +110,8 @@ class RunnerAdapter:
             if modern:
                 return encode(await self._serve_modern(call, params))
             peer = await self.legacy(call)
+            if call.method == "initialize":
+                return encode(await self._open(peer, call, params))
             return encode(await peer.dispatcher.serve(call, params))
         except Exception as error:
             raise to_engine(error, call.method, modern=modern) from error
@@ -118,20 +121,20 @@ class RunnerAdapter:
         peer = self._peers.get(stream)
         if peer is None:
             assert self.native is not None  # `bind` comes before anything is served
-            dispatcher = NativeDispatcher(self.native, stream, self._progress, self.channel)
+            dispatcher = NativeDispatcher(
+                self.native, stream, self._progress, self.channel, self.stream_channel(self.native, stream)
+            )
             peer = self._peers.setdefault(stream, Peer(dispatcher))
         return peer
 
     async def legacy(self, call: Call) -> Peer:
-        """The legacy connection that a request came on, open as far as the SDK is concerned."""
+        """The legacy connection that a request came on. What comes while it shakes hands waits for that."""
         peer = self.peer(call.stream)
         self._connect(peer)
-        if call.method == "initialize" or peer.is_open:
-            return peer
-        if peer.opening is None:
-            peer.opening = asyncio.get_running_loop().create_task(self._open(peer, call))
-        # Shielded: others may wait for it too.
-        await asyncio.shield(peer.opening)
+        if call.method != "initialize" and peer.opening is not None:
+            await peer.opening.wait()
+            if peer.telling is not None and not peer.telling.done():
+                await asyncio.wait([peer.telling])
         return peer
 
     def _connect(self, peer: Peer) -> None:
@@ -143,33 +146,26 @@ class RunnerAdapter:
             peer.task = asyncio.get_running_loop().create_task(connection)
 
     def _tell_initialized(self, peer: Peer) -> None:
-        if not peer.told:
-            peer.told = True
-            self._connect(peer)
-            peer.dispatcher.deliver("notifications/initialized", None)
+        if peer.telling is None:
+            peer.telling = peer.dispatcher.deliver("notifications/initialized", None)
 
-    async def _open(self, peer: Peer, call: Call) -> None:
-        """Shakes hands with the SDK where the engine has done so with the peer alone.
-
-        Middleware sees it, and the session knows its client. Middleware that refuses leaves the session
-        closed, and the SDK refuses what comes after.
-        """
-        params = {
-            "protocolVersion": call.protocol_version,
-            "capabilities": call.client_capabilities,
-            "clientInfo": call.client_info,
-        }
+    async def _open(self, peer: Peer, call: Call, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Shakes hands. Middleware sees it, and may refuse: then the connection stays closed."""
+        peer.opening = opening = asyncio.Event()
         try:
-            await peer.dispatcher.serve(call, params, "initialize")
-        except Exception as error:
-            logger.warning("the server refused the handshake: %s", error)
-            return
-        self._tell_initialized(peer)
-        await peer.connection.initialized.wait()
+            return await peer.dispatcher.serve(call, params)
+        finally:
+            opening.set()
+            if peer.initialized and peer.is_open:
+                self._tell_initialized(peer)
 
     def channel(self, call: Call) -> CallChannel:
         """The way back to the peer that belongs to one request."""
         return CallChannel(call, self._progress, modern=call.protocol_version in MODERN_PROTOCOL_VERSIONS)
+
+    def stream_channel(self, native: NativeServer, stream: int) -> StreamChannel:
+        """The way back to a peer outside of its requests."""
+        return StreamChannel(native, stream, self._progress)
 
     async def _serve_modern(self, call: Call, params: Mapping[str, Any]) -> dict[str, Any]:
         channel = self.channel(call)
@@ -191,8 +187,7 @@ class RunnerAdapter:
             return  # `stream_changed` tells of that
         peer = self.peer(stream)
         decoded = None if params is None else decode(params)
-        if peer.initialized or peer.task is not None:
-            self._tell_initialized(peer)
+        if peer.task is not None:
             peer.dispatcher.deliver(method, decoded)
         else:
             peer.dispatcher.deliver_with(self._notified_modern, method, decoded)
@@ -202,8 +197,8 @@ class RunnerAdapter:
         if what == "initialized":
             peer = self.peer(stream)
             peer.initialized = True
-            # Unless a handler waits for it, the SDK is told with the first request, after its handshake.
-            if peer.task is not None or self.server.get_notification_handler("notifications/initialized"):
+            # A client that does not wait for the handshake's answer: the SDK is told after it.
+            if peer.is_open:
                 self._tell_initialized(peer)
         elif what == "closed" and stream in self._peers:
             self._peers[stream].dispatcher.close()
