@@ -2,10 +2,17 @@
 
 use crate::convert::reply::ToolParts;
 use ferromcp_engine::{LocalError, Millis, PeerError, Reply, RequestKey, Server};
+use pyo3::pybacked::PyBackedStr;
+use std::ops::Deref;
 
 /// An answer to one call.
 pub(crate) enum Answer {
     Tool(ToolParts),
+    /// A tool's result that is one text.
+    Text {
+        text: Text,
+        is_error: bool,
+    },
     Contents(String),
     Prompt {
         description: Option<String>,
@@ -27,6 +34,24 @@ pub(crate) enum Answer {
     UnknownResource(String),
 }
 
+/// A text of the host's.
+pub(crate) enum Text {
+    Own(String),
+    /// A long one stays where it is; it must be let go of with Python's lock held, or late.
+    Python(PyBackedStr),
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Own(text) => text,
+            Self::Python(text) => text,
+        }
+    }
+}
+
 impl Answer {
     /// Gives the answer to the engine; false when nobody waits for it. What the engine does not take becomes an error for
     /// the peer.
@@ -42,6 +67,7 @@ impl Answer {
                 },
                 now,
             ),
+            Self::Text { text, is_error } => server.respond(key, Reply::Text { text, is_error: *is_error }, now),
             Self::Contents(contents) => server.respond(key, Reply::Contents(contents), now),
             Self::Prompt { description, messages } => {
                 server.respond(key, Reply::Prompt { description: description.as_deref(), messages }, now)

@@ -12,6 +12,7 @@ use crate::delegate::{delegated, is_awaitable};
 use crate::error;
 use crate::handler::{Fault, failure};
 use crate::hooks;
+use crate::leave::{end_fork, is_exit};
 use ferromcp::Endpoint;
 use ferromcp_engine as engine;
 use ferromcp_engine::{OutgoingError, OutgoingKey, RequestKey};
@@ -45,6 +46,8 @@ pub(crate) enum Item {
         params: Option<String>,
     },
     Stream(u32, &'static str),
+    /// A function asked for the end of the program.
+    Exit(PyErr),
     /// The server is over.
     Ended,
 }
@@ -167,19 +170,32 @@ impl Bridge {
         Ok(self.side()?.finished.clone_ref(py))
     }
 
+    /// The tasks of calls that are not done.
+    pub(crate) fn tasks(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        lock(&self.running).values().filter_map(|call| call.get().task(py)).collect()
+    }
+
     /// Waits, without Python's lock, for the end of the server or for something that needs a loop after all. `signals`
-    /// becomes readable when the process has received one.
-    pub(crate) fn wait(&self, py: Python<'_>, signals: Option<RawFd>) -> PyResult<&'static str> {
+    /// becomes readable when the process has received one. Raises what a function raised to end the program.
+    pub(crate) fn wait(&self, py: Python<'_>, core: &Core, signals: Option<RawFd>) -> PyResult<&'static str> {
         loop {
             let descriptor = self.pipe.0.as_raw_fd();
             // poll passes over a negative descriptor.
             let signalled = py.detach(|| readable(descriptor, signals.unwrap_or(-1)))?;
+            // A signal handler may have forked.
+            end_fork(py, core, None);
             if signalled {
                 py.check_signals()?;
                 continue;
             }
-            let items = self.take();
+            let mut items = self.take();
+            if let Some(at) = items.iter().position(|item| matches!(item, Item::Exit(_)))
+                && let Item::Exit(error) = items.swap_remove(at)
+            {
+                return Err(error);
+            }
             if items.iter().any(|item| matches!(item, Item::Ended)) {
+                release(core);
                 return Ok("over");
             }
             if items.iter().any(Item::needs_loop) {
@@ -197,16 +213,21 @@ impl Bridge {
         }
     }
 
-    /// Everything that has gathered, on the loop's thread.
+    /// Everything that has gathered, on the loop's thread. Raises, through the loop, what a function raised to end the
+    /// program.
     pub(crate) fn drain(&self, py: Python<'_>, core: &Arc<Core>) -> PyResult<()> {
+        end_fork(py, core, None);
         let side = self.side()?;
+        let mut exit = Ok(());
         for item in self.take() {
-            if let Err(error) = self.handle(py, core, &side, item) {
-                // The items behind it must not be lost with it.
-                report(py, &error)?;
+            // The items behind it must not be lost with an error.
+            match self.handle(py, core, &side, item) {
+                Ok(()) => {}
+                Err(error) if is_exit(py, &error) => exit = Err(error),
+                Err(error) => report(py, &error)?,
             }
         }
-        Ok(())
+        exit
     }
 
     fn handle(&self, py: Python<'_>, core: &Arc<Core>, side: &LoopSide, item: Item) -> PyResult<()> {
@@ -238,12 +259,11 @@ impl Bridge {
                 let handler = core.delegates().streams.as_ref().map(|handler| handler.clone_ref(py));
                 tell(py, core, handler, (stream, what))?;
             }
+            Item::Exit(error) => return Err(error),
             Item::Ended => {
                 // The loop holds the Python server, and the bridge the loop: without this neither would be freed.
                 *lock(&self.side) = None;
-                // The same for delegates that lead back to the server, as bound methods of an adapter do.
-                let delegates = std::mem::take(&mut *core.delegates());
-                drop(delegates);
+                release(core);
                 side.event_loop.bind(py).call_method1("remove_reader", (self.pipe.0.as_raw_fd(),))?;
                 let finished = side.finished.bind(py);
                 if !finished.call_method0("done")?.is_truthy()? {
@@ -276,7 +296,11 @@ impl Bridge {
             .and_then(|arguments| handler.function(py).call((), Some(&arguments)).map_err(Fault::Raised));
         match coroutine {
             Ok(coroutine) => self.spawn(py, side, &context, coroutine, &call),
-            Err(fault) => self.answer(py, side, key, handler.failure(&call, py, fault)),
+            Err(fault) => {
+                let exit = fault.exit(py);
+                self.answer(py, side, key, handler.failure(&call, py, fault))?;
+                exit.map_or(Ok(()), Err)
+            }
         }
     }
 
@@ -292,8 +316,10 @@ impl Bridge {
             Ok((value, _)) => delegated(&value),
             Err(error) => Err(error),
         };
+        let exit = answer.as_ref().err().filter(|error| is_exit(py, error)).map(|error| error.clone_ref(py));
         let answer = answer.unwrap_or_else(|error| failure(py, "request", call.get().method_name(), &error, None));
-        self.answer(py, side, key, answer)
+        self.answer(py, side, key, answer)?;
+        exit.map_or(Ok(()), Err)
     }
 
     /// Makes the task that serves a call.
@@ -342,6 +368,7 @@ impl Bridge {
         let _task = state.set_task(None);
         let _call = lock(&bridge.running).remove(&key);
         let result = task.call_method0(pyo3::intern!(py, "result"));
+        end_fork(py, &state.core, result.as_ref().err());
         // After the end of the server there is nobody to answer.
         let Ok(side) = bridge.side() else { return Ok(()) };
         let answer = match (&state.handler, result) {
@@ -372,7 +399,8 @@ impl Bridge {
     }
 
     /// Gives the engine all answers of this turn.
-    pub(crate) fn flush(&self, core: &Arc<Core>) -> PyResult<()> {
+    pub(crate) fn flush(&self, py: Python<'_>, core: &Core) -> PyResult<()> {
+        end_fork(py, core, None);
         let answers = std::mem::take(&mut *lock(&self.answers));
         let Some(endpoint) = core.endpoint() else { return Ok(()) };
         let now = endpoint.now();
@@ -427,6 +455,14 @@ impl Bridge {
         };
         Ok(())
     }
+}
+
+/// Lets go of delegates that lead back to the server, as bound methods of an adapter do: nobody calls them any more, and
+/// neither would be freed.
+fn release(core: &Core) {
+    let delegates = std::mem::take(&mut *core.delegates());
+    // Outside of the lock: this may run Python code.
+    drop(delegates);
 }
 
 /// Whether nobody waits for a call any more, which then is given up here: it may have been cancelled on its way.

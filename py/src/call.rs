@@ -146,6 +146,12 @@ impl Call {
         self.is_cancelled()
     }
 
+    /// Why nobody waits for the answer any more: the client's words where it gave some. None: somebody waits.
+    #[getter]
+    fn cancel_reason(&self) -> Option<String> {
+        self.endpoint.cancel_reason(self.request.key).map(|reason| reason.to_string())
+    }
+
     /// The token for progress notifications, when the client wants them.
     #[getter]
     fn progress_token<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -208,6 +214,9 @@ pub(crate) fn taken<R>(result: Result<R, ferromcp::Error>) -> PyResult<R> {
     result.map_err(|error| match &error {
         ferromcp::Error::Engine(error) => error::local(error),
         ferromcp::Error::Forked => error::ForkedError::new_err(error.to_string()),
+        ferromcp::Error::StdioTaken => error::ConfigurationError::new_err(
+            "standard input and output belong to a server that this process runs, or has run: there is one client there",
+        ),
         _ => pyo3::exceptions::PyOSError::new_err(error.to_string()),
     })
 }

@@ -122,6 +122,11 @@ impl Core {
         self.stdio.get().map(StdioServer::endpoint)
     }
 
+    /// Whether this is a forked child of the process that serves.
+    pub(crate) fn is_forked(&self) -> bool {
+        self.stdio.get().is_some_and(StdioServer::is_forked)
+    }
+
     pub(crate) fn thread_began(&self) {
         self.ending().threads += 1;
     }

@@ -5,6 +5,7 @@
 use ferromcp_engine::{LocalError, OutgoingError, PeerError};
 use pyo3::prelude::*;
 
+pyo3::import_exception!(ferromcp.errors, CapabilityNotDeclared);
 pyo3::import_exception!(ferromcp.errors, ConfigurationError);
 pyo3::import_exception!(ferromcp.errors, ForkedError);
 pyo3::import_exception!(ferromcp.errors, MCPError);
@@ -15,9 +16,8 @@ pyo3::import_exception!(ferromcp.errors, SerializationError);
 pub(crate) fn local(error: &LocalError) -> PyErr {
     let text = error.to_string();
     match error {
-        LocalError::NoBackChannel | LocalError::UnknownStream | LocalError::CapabilityNotDeclared(_) => {
-            NoBackChannel::new_err(text)
-        }
+        LocalError::NoBackChannel | LocalError::UnknownStream => NoBackChannel::new_err(text),
+        LocalError::CapabilityNotDeclared(capability) => CapabilityNotDeclared::new_err(*capability),
         LocalError::NotJson { .. } | LocalError::NotANumber => SerializationError::new_err(text),
         _ => ConfigurationError::new_err(text),
     }

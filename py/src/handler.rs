@@ -9,6 +9,7 @@ use crate::convert::plan::Plan;
 use crate::convert::{read, reply};
 use crate::error;
 use crate::hooks;
+use crate::leave::is_exit;
 use ferromcp_engine::Target;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -113,6 +114,14 @@ pub(crate) enum Fault {
     Raised(PyErr),
 }
 
+impl Fault {
+    /// What is to end the program, if it is that.
+    pub(crate) fn exit(&self, py: Python<'_>) -> Option<PyErr> {
+        let (Self::Argument(_, error) | Self::Raised(error)) = self;
+        is_exit(py, error).then(|| error.clone_ref(py))
+    }
+}
+
 impl From<PyErr> for Fault {
     fn from(error: PyErr) -> Self {
         Self::Raised(error)
@@ -186,7 +195,7 @@ impl Handler {
     pub(crate) fn answer(&self, call: &Py<Call>, value: &Bound<'_, PyAny>) -> Result<Answer, Fault> {
         let py = value.py();
         match self.kind {
-            Kind::Tool => Ok(Answer::Tool(reply::tool(value, self.structured)?)),
+            Kind::Tool => Ok(reply::tool(value, self.structured)?),
             Kind::Resource | Kind::Template => {
                 let params = read::object(py, call.get().request.params_json().unwrap_or("{}"))?;
                 let uri = params.get_item("uri")?;
@@ -238,7 +247,7 @@ pub(crate) fn failure(py: Python<'_>, kind: &str, name: &str, error: &PyErr, arg
             return Ok(Answer::Failed { code, text, data });
         }
         match what.extract::<String>()?.as_str() {
-            "tool" => Ok(Answer::Tool(reply::failed(&text))),
+            "tool" => Ok(reply::failed(text)),
             "invalid_params" => Ok(Answer::Failed { code: ferromcp_engine::error::code::INVALID_PARAMS, text, data }),
             "unknown_resource" => Ok(Answer::UnknownResource(text)),
             _ => Ok(Answer::Failed { code: ferromcp_engine::error::code::INTERNAL_ERROR, text, data }),

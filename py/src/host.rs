@@ -10,10 +10,13 @@ use crate::call::Call;
 use crate::core::{Core, Entry};
 use crate::delegate::{delegated, is_awaitable};
 use crate::handler::{Fault, Handler, failure};
-use ferromcp::{CallQueue, Endpoint, Error, Host};
+use crate::leave::end_fork;
+use ferromcp::{CallQueue, Endpoint, Host};
 use ferromcp_engine as engine;
 use ferromcp_engine::{Event, RequestKey, Target};
+use pyo3::ffi;
 use pyo3::prelude::*;
+use std::cell::Cell;
 use std::sync::Arc;
 
 pub(crate) struct PyHost {
@@ -33,6 +36,14 @@ enum Place {
 
 /// A call that is served on this thread, by its function or else by the sync delegate.
 type Job = (engine::Call, Option<Arc<Entry>>);
+
+/// What came of a call.
+struct Served {
+    /// None: somebody else is going to answer, or nobody waits.
+    answer: Option<Answer>,
+    /// The function asked for the end of the program.
+    exit: Option<PyErr>,
+}
 
 impl PyHost {
     fn place(&self, call: &engine::Call) -> Place {
@@ -84,21 +95,20 @@ impl PyHost {
         }
     }
 
-    /// Serves one call. None: somebody else is going to answer, or nobody waits.
-    fn serve(&self, py: Python<'_>, endpoint: &Arc<Endpoint>, (request, entry): Job) -> Option<Answer> {
+    /// Serves one call.
+    fn serve(&self, py: Python<'_>, endpoint: &Arc<Endpoint>, (request, entry): Job) -> Served {
         let handler = entry.as_ref().map(|entry| entry.handler.clone_ref(py));
         let call = match Py::new(py, Call::new(request, Arc::clone(endpoint), Arc::clone(&self.core), handler)) {
             Ok(call) => call,
-            Err(error) => return Some(failure(py, "call", "", &error, None)),
+            Err(error) => return Served { answer: Some(failure(py, "call", "", &error, None)), exit: None },
         };
-        match &entry {
-            Some(entry) => {
-                let handler = entry.handler.get();
-                self.serve_with(py, handler, &call).unwrap_or_else(|fault| Some(handler.failure(&call, py, fault)))
-            }
-            None => self
-                .ask_delegate(py, &call)
-                .unwrap_or_else(|error| Some(failure(py, "request", call.get().method_name(), &error, None))),
+        let (served, handler) = match &entry {
+            Some(entry) => (self.serve_with(py, entry.handler.get(), &call), Some(entry.handler.get())),
+            None => (self.ask_delegate(py, &call).map_err(Fault::Raised), None),
+        };
+        match served {
+            Ok(answer) => Served { answer, exit: None },
+            Err(fault) => Served { exit: fault.exit(py), answer: Some(failed(py, handler, &call, fault)) },
         }
     }
 
@@ -134,24 +144,30 @@ impl PyHost {
 impl Host for PyHost {
     fn enter_thread(&self, body: &mut dyn FnMut()) {
         self.core.thread_began();
-        // Attached for the thread's life, so that attaching for a call is taking the lock and nothing else.
-        let body = OnThisThread(body);
-        // None: the interpreter is on its way out, and there is nothing to serve with.
-        let _ = Python::try_attach(|py| py.detach(move || body.call()));
+        body();
+        leave_python();
         self.core.thread_ended();
     }
 
     fn run(&self, endpoint: &Arc<Endpoint>, queue: &CallQueue) {
+        // A client may be quicker than the thread that starts the server, and its first call add a tool.
+        self.core.stdio.wait();
         let mut items = Vec::new();
         let Some(mut next) = self.next(endpoint, queue, &mut items) else { return };
         Python::attach(|py| {
+            stay_in_python(py);
             loop {
                 let key = next.0.key;
-                let answer = self.serve(py, endpoint, next);
+                let Served { answer, exit } = self.serve(py, endpoint, next);
+                end_fork(py, &self.core, exit.as_ref());
                 // Without Python's lock: the answer may have to wait for a client who reads slowly.
                 let following = py.detach(|| {
                     if let Some(answer) = &answer {
                         send(endpoint, key, answer);
+                    }
+                    if let Some(error) = exit {
+                        // Behind the answer, which is sent before the program ends.
+                        self.core.bridge.push_one(Item::Exit(error));
                     }
                     self.next(endpoint, queue, &mut items)
                 });
@@ -176,30 +192,43 @@ impl Host for PyHost {
     }
 }
 
-/// Gives the engine an answer.
-fn send(endpoint: &Endpoint, key: RequestKey, answer: &Answer) {
-    let now = endpoint.now();
-    let sent = endpoint.with_engine(|server| answer.send(server, key, now));
-    if let Ok(false) = sent {
-        endpoint.release(key);
-    }
-    if let Err(Error::Forked) = sent {
-        // A function forked, and its child came back. It has none of the server's threads, and the client's answer is
-        // the parent's to give: going on here could only do harm.
-        eprintln!("ferromcp: a forked child returned from a served function; it has to leave by os._exit");
-        // SAFETY: ends the process at once.
-        unsafe { libc::_exit(1) };
+/// The answer for what went wrong, in the words of the function or of a delegate.
+fn failed(py: Python<'_>, handler: Option<&Handler>, call: &Py<Call>, fault: Fault) -> Answer {
+    match (handler, fault) {
+        (Some(handler), fault) => handler.failure(call, py, fault),
+        (None, Fault::Argument(_, error) | Fault::Raised(error)) => {
+            failure(py, "request", call.get().method_name(), &error, None)
+        }
     }
 }
 
-/// A thread's body, which `detach` wants to be `Send` although it calls it at once and on the same thread.
-struct OnThisThread<'a>(&'a mut dyn FnMut());
+/// Gives the engine an answer.
+fn send(endpoint: &Endpoint, key: RequestKey, answer: &Answer) {
+    let now = endpoint.now();
+    if let Ok(false) = endpoint.with_engine(|server| answer.send(server, key, now)) {
+        endpoint.release(key);
+    }
+}
 
-// SAFETY: it is called on the thread that made it; see `enter_thread`.
-unsafe impl Send for OnThisThread<'_> {}
+thread_local! {
+    /// Python knows this thread until the thread ends.
+    static KNOWN: Cell<bool> = const { Cell::new(false) };
+}
 
-impl OnThisThread<'_> {
-    fn call(self) {
-        (self.0)();
+/// Lets Python keep what it knows of this thread, so that the next call takes the lock and nothing else. Not done when
+/// the thread begins: one that only reads or watches must not wait for a lock that some function holds for long.
+fn stay_in_python(_py: Python<'_>) {
+    if !KNOWN.replace(true) {
+        // SAFETY: the thread is attached. What this counts is taken back by `leave_python`.
+        unsafe { ffi::PyGILState_Ensure() };
+    }
+}
+
+/// Takes back what [`stay_in_python`] did.
+fn leave_python() {
+    if KNOWN.replace(false) {
+        // None: the interpreter is on its way out, and forgets the thread by itself.
+        // SAFETY: the thread is attached, and stays so, as it was when the counterpart was called.
+        let _ = Python::try_attach(|_| unsafe { ffi::PyGILState_Release(ffi::PyGILState_STATE::PyGILState_LOCKED) });
     }
 }

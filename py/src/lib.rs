@@ -15,15 +15,23 @@ mod error;
 mod handler;
 mod hooks;
 mod host;
+mod leave;
 mod schema;
 mod server;
+mod signals;
 
 use pyo3::prelude::*;
+
+/// For the memory of this module alone; Python's own objects have Python's allocator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The native half of the package.
 #[pymodule(gil_used = false)]
 mod _native {
     use crate::convert::{plan::Plan, raw::Text, read, write};
+    use pyo3::exceptions::PyImportError;
+    use pyo3::ffi;
     use pyo3::prelude::*;
     use pyo3::types::PyBytes;
 
@@ -34,9 +42,26 @@ mod _native {
     #[pymodule_export]
     use crate::handler::Handler;
     #[pymodule_export]
+    use crate::leave::end_within;
+    #[pymodule_export]
     use crate::schema::{Schema, validate};
     #[pymodule_export]
     use crate::server::Server;
+    #[pymodule_export]
+    use crate::signals::{answer_within, early_signals, signal_answered};
+
+    /// Refuses subinterpreters everywhere. Python does so itself from 3.12 on; before, a second interpreter would get
+    /// the first one's objects.
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // SAFETY: the thread is attached to an interpreter, so there is a current one.
+        let interpreter = unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) };
+        if interpreter == 0 {
+            return Ok(());
+        }
+        let text = "ferromcp can be used in the main interpreter only, not in a subinterpreter";
+        Err(PyImportError::new_err(text))
+    }
 
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "Python's name for it")]

@@ -12,6 +12,7 @@ use crate::error::{self, ConfigurationError};
 use crate::handler::{Handler, Kind};
 use crate::hooks;
 use crate::host::PyHost;
+use crate::leave::leave_without_main;
 use ferromcp::{Endpoint, StdioOptions, StdioServer, serve_fds, serve_stdio};
 use ferromcp_engine::{ListKind, ServerConfig, StreamId};
 use pyo3::exceptions::PyValueError;
@@ -153,7 +154,7 @@ impl Server {
     #[pyo3(signature = (stream, method, params=None))]
     fn notify_stream(&self, py: Python<'_>, stream: u32, method: String, params: Option<Text>) -> PyResult<bool> {
         let params = params.map(Text::one_line).transpose()?;
-        let endpoint = self.started()?;
+        let endpoint = self.endpoint()?;
         let sent = command(py, || {
             endpoint.with_engine(|server| server.notify_stream(StreamId(stream), &method, params.as_deref()))
         })?;
@@ -172,7 +173,7 @@ impl Server {
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let params = params.map(Text::one_line).transpose()?;
-        let endpoint = self.started()?;
+        let endpoint = self.endpoint()?;
         if endpoint.stream() != StreamId(stream) {
             return Err(error::local(&ferromcp_engine::LocalError::UnknownStream));
         }
@@ -191,7 +192,7 @@ impl Server {
     ) -> PyResult<bool> {
         let level = log_level(level)?;
         let data = write::dumps(data, "data")?;
-        let endpoint = self.started()?;
+        let endpoint = self.endpoint()?;
         let sent = command(py, || {
             endpoint.with_engine(|server| server.log_stream(StreamId(stream), level, logger.as_deref(), &data))
         })?;
@@ -260,11 +261,16 @@ impl Server {
         self.core.bridge.finished(py)
     }
 
+    /// The tasks of calls that are not done.
+    fn tasks(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        self.core.bridge.tasks(py)
+    }
+
     /// Without a loop: waits until the server is over (`"over"`) or something needs a loop (`"loop"`). `signals` is a
     /// descriptor that is readable when a signal has come.
     #[pyo3(signature = (signals=None, /))]
     fn wait(&self, py: Python<'_>, signals: Option<RawFd>) -> PyResult<&'static str> {
-        self.core.bridge.wait(py, signals)
+        self.core.bridge.wait(py, &self.core, signals)
     }
 
     /// Begins to end the server in good order; `code` is what the process is going to end with.
@@ -287,6 +293,18 @@ impl Server {
         self.core.acknowledge();
     }
 
+    /// Whether the server has been started, be it over by now.
+    #[getter]
+    fn started(&self) -> bool {
+        self.core.stdio.get().is_some()
+    }
+
+    /// Whether this process was forked from the one that runs the server.
+    #[getter]
+    fn forked(&self) -> bool {
+        self.core.is_forked()
+    }
+
     /// What the process is going to end with.
     #[getter]
     fn exit_code(&self) -> i32 {
@@ -306,8 +324,8 @@ impl Server {
     }
 
     /// The loop's callback at the end of a turn with answers.
-    fn _flush(&self) -> PyResult<()> {
-        self.core.bridge.flush(&self.core)
+    fn _flush(&self, py: Python<'_>) -> PyResult<()> {
+        self.core.bridge.flush(py, &self.core)
     }
 }
 
@@ -316,7 +334,7 @@ impl Server {
         self.declared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn started(&self) -> PyResult<&Arc<Endpoint>> {
+    fn endpoint(&self) -> PyResult<&Arc<Endpoint>> {
         self.core.endpoint().ok_or_else(|| ConfigurationError::new_err("this server was not started"))
     }
 }
@@ -378,20 +396,6 @@ fn watch_end(core: &Arc<Core>, grace: Option<Duration>) {
     if core.is_acknowledged_within(grace) {
         return;
     }
-    // The main thread is inside a function that does not end. Python gets a chance to say goodbye, on another thread,
-    // because its lock may never come free.
-    let code = core.exit_code.load(Ordering::Acquire);
-    let goodbye = move || {
-        Python::attach(|py| {
-            let leave = py.import("ferromcp._run").and_then(|module| module.getattr("leave_now"));
-            if let Err(error) = leave.and_then(|leave| leave.call1((code,))) {
-                error.print(py);
-            }
-        });
-    };
-    if std::thread::Builder::new().name("ferromcp-exit".into()).spawn(goodbye).is_ok() {
-        std::thread::sleep(grace);
-    }
-    // SAFETY: ends the process at once.
-    unsafe { libc::_exit(code) };
+    // The main thread is inside a function that does not end.
+    leave_without_main(grace, core.exit_code.load(Ordering::Acquire));
 }

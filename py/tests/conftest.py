@@ -28,12 +28,12 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
 @pytest.fixture
 def run_file(tmp_path: Path) -> Iterator[Serve]:
-    """Starts a whole program, and gives the client of the server in it."""
+    """Starts a whole program, under flags of the interpreter, and gives the client of the server in it."""
     with ExitStack() as stack:
 
-        def start(source: str, env: dict[str, str] | None = None) -> Peer:
+        def start(source: str, *flags: str, env: dict[str, str] | None = None) -> Peer:
             path = tmp_path / "program.py"
             path.write_text(textwrap.dedent(source))
-            return stack.enter_context(Peer(str(path), env=env))
+            return stack.enter_context(Peer(*flags, str(path), env=env))
 
         yield start

@@ -51,6 +51,7 @@ class Peer:
         self._lines: queue.Queue[bytes | None] = queue.Queue()
         self._unasked: list[Message] = []
         self.stderr = b""
+        self._heard = threading.Condition()
         self._readers = [
             threading.Thread(target=self._read_stdout, daemon=True),
             threading.Thread(target=self._read_stderr, daemon=True),
@@ -75,7 +76,9 @@ class Peer:
     def _read_stderr(self) -> None:
         assert self.process.stderr is not None
         while chunk := self.process.stderr.read1(1 << 16):  # type: ignore[attr-defined]
-            self.stderr += chunk
+            with self._heard:
+                self.stderr += chunk
+                self._heard.notify_all()
 
     # Sending
 
@@ -179,6 +182,12 @@ class Peer:
         except queue.Empty:
             return True
         return False
+
+    def hears(self, text: bytes, deadline: float = DEADLINE) -> None:
+        """Waits until the server has written this to stderr."""
+        with self._heard:
+            said = self._heard.wait_for(lambda: text in self.stderr, deadline)
+        assert said, self.stderr.decode()
 
     # Ending
 

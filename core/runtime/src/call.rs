@@ -4,7 +4,7 @@
 
 use crate::endpoint::Endpoint;
 use ferromcp_engine::error::code;
-use ferromcp_engine::{Call, LogLevel, PeerError, Reply, Target};
+use ferromcp_engine::{Call, CancelReason, LogLevel, PeerError, Reply, Target};
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 
@@ -40,6 +40,11 @@ impl<'a> Context<'a> {
     /// True as soon as nobody waits for the answer: a handler that takes its time should look now and then, and return.
     pub fn is_cancelled(&self) -> bool {
         self.endpoint.is_cancelled(self.call.key)
+    }
+
+    /// Why that is so: the client's reason, if it gave one, is in it.
+    pub fn cancel_reason(&self) -> Option<CancelReason> {
+        self.endpoint.cancel_reason(self.call.key)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::state::{EndReason, State, Wire};
 use crate::sys::{self, timer::Timer};
 use crate::turns::{Ticket, Turns};
 use ferromcp_engine::{
-    ListKind, LocalError, LogLevel, Millis, OutgoingKey, PeerError, Reply, RequestKey, Server, StreamId,
+    CancelReason, ListKind, LocalError, LogLevel, Millis, OutgoingKey, PeerError, Reply, RequestKey, Server, StreamId,
 };
 use std::cell::Cell;
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
@@ -135,7 +135,15 @@ impl Endpoint {
     /// Whether nobody waits for this call's answer any more: it was cancelled, ran too long, or the client is gone. For
     /// host code that runs the call; once it has answered, this is false.
     pub fn is_cancelled(&self, key: RequestKey) -> bool {
-        !self.is_forked() && self.lock().cancelled.contains(&key)
+        !self.is_forked() && self.lock().cancelled.contains_key(&key)
+    }
+
+    /// Why nobody waits for this call's answer any more; None where somebody does.
+    pub fn cancel_reason(&self, key: RequestKey) -> Option<CancelReason> {
+        if self.is_forked() {
+            return None;
+        }
+        self.lock().cancelled.get(&key).cloned()
     }
 
     /// Reports progress of a call. See [`Server::progress`].

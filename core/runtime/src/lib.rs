@@ -16,8 +16,8 @@
 //! 5. When the client closes its side, calls in flight get some seconds; then [`StdioServer::wait`] returns.
 //!
 //! No thread exists before a server is started, and a second one comes only when something might block. After a fork
-//! the child gets [`Error::Forked`] from every command; the server goes on in the parent. Until the child runs another
-//! program or exits it holds copies of the wire's descriptors open, as of all others.
+//! the child gets [`Error::Forked`] from every command; the server goes on in the parent. The child holds nothing of the
+//! wire: its descriptors lead to `/dev/null` there.
 //!
 //! # Platforms
 //!

@@ -43,6 +43,8 @@ pub(crate) struct Outbox {
     since: u64,
     /// An empty buffer to fill next, so that the hot path allocates nothing.
     spare: Vec<u8>,
+    /// Buffers that came from outside and were written, or copied: for whoever fills the next.
+    used: Option<Vec<u8>>,
 }
 
 impl Outbox {
@@ -59,11 +61,16 @@ impl Outbox {
             self.segments.push(bytes);
             return;
         }
+        self.append(&bytes);
+        self.used.get_or_insert(bytes);
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
         match self.segments.last_mut() {
-            Some(last) if last.len() + bytes.len() <= FULL => last.extend_from_slice(&bytes),
+            Some(last) if last.len() + bytes.len() <= FULL => last.extend_from_slice(bytes),
             _ => {
                 let mut segment = std::mem::take(&mut self.spare);
-                segment.extend_from_slice(&bytes);
+                segment.extend_from_slice(bytes);
                 self.segments.push(segment);
             }
         }
@@ -142,14 +149,20 @@ impl Outbox {
             self.ready += batch.left;
             batch.segments.append(&mut self.segments);
             self.segments = batch.segments;
-        } else if let Some(mut buffer) = batch.segments.pop()
-            && self.spare.capacity() == 0
-            && buffer.capacity() <= 2 * FULL
-        {
-            buffer.clear();
-            self.spare = buffer;
+        } else if let Some(mut buffer) = batch.segments.pop() {
+            if buffer.len() > FULL {
+                self.used = Some(buffer);
+            } else if self.spare.capacity() == 0 {
+                buffer.clear();
+                self.spare = buffer;
+            }
         }
         false
+    }
+
+    /// A buffer that was given to [`Outbox::push`] and is not needed any more, for reuse.
+    pub(crate) fn reclaim(&mut self) -> Option<Vec<u8>> {
+        self.used.take()
     }
 }
 

@@ -7,11 +7,13 @@
 use crate::debug::{Shown, Tap};
 use crate::options::Error;
 use crate::outbox::Outbox;
+use crate::sys::NotForChildren;
 use crate::turns::Turns;
 use crate::watch::Crew;
-use ferromcp_engine::{Call, Event, Millis, Output, RequestKey, Server, StreamId};
-use std::collections::{HashSet, VecDeque};
+use ferromcp_engine::{Call, CancelReason, Event, Millis, Output, RequestKey, Server, StreamId};
+use std::collections::{HashMap, VecDeque};
 use std::fs::File;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 
 /// Cancelled calls that are remembered until host code answers them. 16,384: as many as can be in flight by default, so
@@ -44,8 +46,20 @@ pub struct Ended {
 
 /// The two descriptors. Whoever is in a system call on one holds it open.
 pub(crate) struct Wire {
+    /// Goes before the descriptors do.
+    _private: [NotForChildren; 2],
     pub(crate) input: File,
     pub(crate) output: File,
+}
+
+impl Wire {
+    pub(crate) fn new(input: OwnedFd, output: OwnedFd) -> Self {
+        Self {
+            _private: [NotForChildren::new(input.as_fd()), NotForChildren::new(output.as_fd())],
+            input: File::from(input),
+            output: File::from(output),
+        }
+    }
 }
 
 pub(crate) struct State {
@@ -58,8 +72,8 @@ pub(crate) struct State {
     pub(crate) calls: VecDeque<Call>,
     /// Events that the host has not been told.
     pub(crate) notices: VecDeque<Event>,
-    /// Calls that host code has taken and nobody waits for any more, until host code answers them.
-    pub(crate) cancelled: HashSet<RequestKey>,
+    /// Calls that host code has taken and nobody waits for any more, and why, until host code answers them.
+    pub(crate) cancelled: HashMap<RequestKey, CancelReason>,
     /// A thread is telling the host; others leave their notices to it, so that they stay in order.
     pub(crate) noticing: bool,
     pub(crate) tap: Option<Tap>,
@@ -104,7 +118,7 @@ impl State {
             out: Outbox::default(),
             calls: VecDeque::new(),
             notices: VecDeque::new(),
-            cancelled: HashSet::new(),
+            cancelled: HashMap::new(),
             noticing: false,
             tap,
             shown: Shown::default(),
@@ -126,6 +140,9 @@ impl State {
 
     /// Takes everything out of the engine. Follows every input and command.
     pub(crate) fn drain(&mut self, now_us: u64) {
+        if let Some(buffer) = self.out.reclaim() {
+            self.server.recycle(buffer);
+        }
         while let Some(output) = self.server.poll_output() {
             match output {
                 Output::Transmit { bytes, .. } => {
@@ -143,7 +160,7 @@ impl State {
                             if self.cancelled.len() >= MOST_CANCELLED {
                                 self.cancelled.clear();
                             }
-                            self.cancelled.insert(key);
+                            self.cancelled.insert(key, reason.clone());
                             self.notices.push_back(Event::Cancelled { key, reason });
                         }
                     }

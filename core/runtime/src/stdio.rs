@@ -8,12 +8,12 @@ use crate::endpoint::Endpoint;
 use crate::options::{Error, StdioOptions};
 use crate::pool::{Host, Pool};
 use crate::state::{Ended, Wire};
-use crate::sys;
+use crate::sys::{self, NotForChildren};
 use ferromcp_engine::Server;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -62,8 +62,7 @@ fn start(
     output: OwnedFd,
     options: &StdioOptions,
 ) -> Result<StdioServer, Error> {
-    let wire = Wire { input: File::from(input), output: File::from(output) };
-    let (endpoint, leader) = Endpoint::new(server, wire, options)?;
+    let (endpoint, leader) = Endpoint::new(server, Wire::new(input, output), options)?;
     let endpoint = Arc::new(endpoint);
     let pool = Arc::new(Pool::new(Arc::clone(&endpoint), host, options));
     pool.start(leader)?;
@@ -136,6 +135,11 @@ impl StdioServer {
         }
     }
 
+    /// Whether this process was forked from the one that serves: then every command fails with [`Error::Forked`].
+    pub fn is_forked(&self) -> bool {
+        self.endpoint.is_forked()
+    }
+
     /// Threads that are inside host code at this moment. After the end these are the calls that nobody waits for, and
     /// that a program can only leave behind by exiting.
     pub fn stuck(&self) -> usize {
@@ -154,11 +158,13 @@ impl Drop for StdioServer {
     }
 }
 
-/// Descriptors 0 and 1 of this process are a server's.
-static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Which process's descriptors 0 and 1 are a server's: as many forks away as [`sys::forks`] says, plus one; 0 for none.
+/// A forked child may put streams of its own there and serve them.
+static TAKEN: AtomicU32 = AtomicU32::new(0);
 
 /// The standard streams while a server has them. Dropping it puts them back.
 struct StandardStreams {
+    _private: [NotForChildren; 2],
     input: OwnedFd,
     output: OwnedFd,
     restores: bool,
@@ -166,10 +172,12 @@ struct StandardStreams {
 
 impl StandardStreams {
     fn take() -> Result<Self, Error> {
-        if TAKEN.swap(true, Ordering::AcqRel) {
+        sys::count_forks();
+        let ours = sys::forks() + 1;
+        if TAKEN.swap(ours, Ordering::AcqRel) == ours {
             return Err(Error::StdioTaken);
         }
-        Self::redirect().inspect_err(|_| TAKEN.store(false, Ordering::Release)).map_err(Error::Io)
+        Self::redirect().inspect_err(|_| TAKEN.store(0, Ordering::Release)).map_err(Error::Io)
     }
 
     fn redirect() -> io::Result<Self> {
@@ -177,7 +185,8 @@ impl StandardStreams {
         let input = io::stdin().as_fd().try_clone_to_owned()?;
         let output = io::stdout().as_fd().try_clone_to_owned()?;
         let nothing = OpenOptions::new().read(true).write(true).open("/dev/null")?;
-        let taken = Self { input, output, restores: true };
+        let private = [NotForChildren::new(input.as_fd()), NotForChildren::new(output.as_fd())];
+        let taken = Self { _private: private, input, output, restores: true };
         sys::replace(0, nothing.as_fd())?;
         // Without a stderr there is nowhere to show what host code prints.
         if sys::replace(1, io::stderr().as_fd()).is_err() {
@@ -203,7 +212,7 @@ impl Drop for StandardStreams {
             // There is nobody to tell, and nothing else to try.
             let _ = sys::replace(0, self.input.as_fd());
             let _ = sys::replace(1, self.output.as_fd());
-            TAKEN.store(false, Ordering::Release);
+            TAKEN.store(0, Ordering::Release);
         }
     }
 }

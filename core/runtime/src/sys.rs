@@ -7,8 +7,9 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::ptr;
 use std::sync::Once;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 
 /// What [`poll`] waits for on one descriptor, and what it found there.
 #[repr(transparent)]
@@ -115,13 +116,93 @@ pub(crate) fn forks() -> u32 {
 pub(crate) fn count_forks() {
     extern "C" fn in_child() {
         FORKS.fetch_add(1, Ordering::Relaxed);
+        take_from_child();
     }
     static ONCE: Once = Once::new();
-    // SAFETY: the handler touches one atomic, which is allowed between fork and exec. If registering fails for want of
-    // memory, forked children are not noticed; nothing else depends on it.
+    // SAFETY: the handler touches atomics and makes system calls that are allowed between fork and exec. If registering
+    // fails for want of memory, forked children are not noticed and keep copies of the wire; nothing else depends on it.
     ONCE.call_once(|| unsafe {
         libc::pthread_atfork(None, None, Some(in_child));
     });
+}
+
+/// While this lives, a forked child gets `/dev/null` in the place of the descriptor. Without it a child that goes on
+/// after the server would keep the client waiting for the end of the output.
+///
+/// The number stays taken in the child, where a Rust value believes that it owns it.
+pub(crate) struct NotForChildren(&'static Slot);
+
+/// A descriptor, or -1 where the place is free. Places are reused and never freed: a child must find them without a
+/// lock, since a thread that does not exist there may hold it.
+struct Slot {
+    descriptor: AtomicI32,
+    next: *const Slot,
+}
+
+// SAFETY: `next` is set before the slot is shared and never changes; it points to a slot that is never freed.
+unsafe impl Sync for Slot {}
+// SAFETY: as above.
+unsafe impl Send for Slot {}
+
+static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(ptr::null_mut());
+
+/// Every slot there is.
+fn slots() -> impl Iterator<Item = &'static Slot> {
+    let mut next: *const Slot = SLOTS.load(Ordering::Acquire);
+    std::iter::from_fn(move || {
+        // SAFETY: null or a slot, which is never freed.
+        let slot = unsafe { next.as_ref() }?;
+        next = slot.next;
+        Some(slot)
+    })
+}
+
+impl NotForChildren {
+    pub(crate) fn new(descriptor: BorrowedFd<'_>) -> Self {
+        count_forks();
+        let descriptor = descriptor.as_raw_fd();
+        let free = slots()
+            .find(|slot| slot.descriptor.compare_exchange(-1, descriptor, Ordering::AcqRel, Ordering::Relaxed).is_ok());
+        Self(free.unwrap_or_else(|| Slot::add(descriptor)))
+    }
+}
+
+impl Drop for NotForChildren {
+    fn drop(&mut self) {
+        self.0.descriptor.store(-1, Ordering::Release);
+    }
+}
+
+impl Slot {
+    fn add(descriptor: RawFd) -> &'static Self {
+        let slot = Box::leak(Box::new(Self { descriptor: AtomicI32::new(descriptor), next: ptr::null() }));
+        let mut head = SLOTS.load(Ordering::Acquire);
+        loop {
+            slot.next = head;
+            match SLOTS.compare_exchange_weak(head, slot, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return slot,
+                Err(changed) => head = changed,
+            }
+        }
+    }
+}
+
+/// What [`NotForChildren`] promises. Runs in the child, where only what is allowed between fork and exec may be done.
+fn take_from_child() {
+    // SAFETY: plain numbers and a constant string; all three calls are on POSIX's list for this place. The descriptors
+    // are those of living values, whose numbers stay open.
+    unsafe {
+        let nothing = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
+        if nothing < 0 {
+            return;
+        }
+        for descriptor in slots().map(|slot| slot.descriptor.load(Ordering::Acquire)).filter(|number| *number >= 0) {
+            if libc::dup2(nothing, descriptor) >= 0 {
+                libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC);
+            }
+        }
+        libc::close(nothing);
+    }
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

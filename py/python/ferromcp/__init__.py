@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ._native import Json, __version__
 from .context import Context, current_context
 from .errors import (
+    CapabilityNotDeclared,
     ConfigurationError,
     FerroMCPError,
     ForkedError,
@@ -55,6 +56,7 @@ __all__ = [
     "Audio",
     "AudioContent",
     "BlobResource",
+    "CapabilityNotDeclared",
     "Completion",
     "ConfigurationError",
     "ContentBlock",

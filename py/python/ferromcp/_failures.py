@@ -53,6 +53,8 @@ def _described(error: BaseException) -> str:
 
 def report(message: str, error: BaseException) -> None:
     """A traceback to the `ferromcp` logger, or to stderr where logging was never imported."""
+    if isinstance(error, (SystemExit, KeyboardInterrupt)):
+        return  # on its way out of the program, where it shows itself
     logging: Any = sys.modules.get("logging")
     if logging is not None:
         logging.getLogger("ferromcp").error(message, exc_info=error)

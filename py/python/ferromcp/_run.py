@@ -1,35 +1,30 @@
-"""From a declared server to the end of the process: the main thread, signals, the loop, and how calls that
-never end are left behind.
+"""From a declared server to the end of its run: the main thread, the loop, and the way out.
 
-Decides who the main thread waits for and with which code the process ends. Reading, writing and draining is
-the native module's work. asyncio is imported only when something needs a loop.
+Decides who the main thread waits for and with which code a run ends. Reading, writing and draining is the
+native module's work; what may hold the process up after that is decided in `_leave`. asyncio is imported only
+when something needs a loop.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ._leave import GRACE, Guard, bound_exit, exit_code, leave_fork, leave_now
+from ._signals import Signals
 from .errors import ConfigurationError
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
-    from types import FrameType
 
     from ._native import Server as NativeServer
 
     Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 
-__all__ = ["Options", "leave_now", "run", "serve"]
-
-GRACE = 1.0
-"""Seconds that code of the user's gets to end after the server is over: long enough for a `finally`, short
-enough that a host that waits for us does not reach for SIGKILL.
-"""
+__all__ = ["Options", "refuse_closed_streams", "run", "serve"]
 
 
 class Options(NamedTuple):
@@ -52,62 +47,101 @@ class Options(NamedTuple):
 
 def run(native: NativeServer, options: Options, *, on_loop: bool, lifespan: Lifespan | None = None) -> None:
     """Serve until the input ends (then return), a signal comes (SystemExit 143 or 130), or the reader is
-    gone.
+    gone. What a function raises to end the program (SystemExit, KeyboardInterrupt) is raised here.
 
     `lifespan` is entered on the loop before the first message is read and left after the last call.
+    On another thread than the main one signals and the process stay with the program.
     """
+    _refuse_running_loop()
+    guard = Guard(native)
     stuck = False
-    try:
-        with _Signals(native) as signals:
+    with Signals(native) as signals:
+        owns_process = signals.descriptor is not None
+        try:
             if not on_loop and lifespan is None:
-                native.start_stdio(None, options.native(owns_process=True))
-                _line_buffered()
+                _start(native, None, options, owns_process)
                 stuck = _wait(native, options, signals)
             else:
-                stuck = _run_loop(native, options, signals, _main(native, options, lifespan))
-    except BaseException:  # a signal handler of the user's own, or a lifespan that failed
-        _abandon(native)
-        raise
-    _leave(native, stuck)
+                stuck = _run_loop(options, signals, _main(native, options, signals, lifespan))
+        except BaseException as error:  # of a signal handler of the user's own, a lifespan, or a function
+            if guard.forked:
+                leave_fork(error)
+            guard.abandon(exit_code(error))
+            guard.over(GRACE)
+            if owns_process and native.started:
+                bound_exit(exit_code(error))
+            raise
+    stuck = guard.over() or stuck
+    if not owns_process:
+        return
+    code = native.exit_code
+    if stuck:
+        leave_now(code)
+    bound_exit(code)
+    if code:
+        raise SystemExit(code)
 
 
 async def serve(native: NativeServer, options: Options) -> None:
     """Serve on the running loop until the server is over. Signals and the process stay with whoever owns
     the loop.
     """
-    await _serve(native, options, owns_process=False)
+    guard = Guard(native)
+    try:
+        await _serve(native, options, owns_process=False)
+    except BaseException as error:
+        if guard.forked:
+            leave_fork(error)
+        guard.abandon()
+        raise
+    finally:
+        guard.over()
+
+
+def _start(
+    native: NativeServer, loop: asyncio.AbstractEventLoop | None, options: Options, owns_process: bool
+) -> None:
+    native.start_stdio(loop, options.native(owns_process=owns_process))
+    _line_buffered()
 
 
 async def _serve(native: NativeServer, options: Options, *, owns_process: bool) -> None:
     import asyncio
 
-    native.start_stdio(asyncio.get_running_loop(), options.native(owns_process=owns_process))
-    _line_buffered()
+    _start(native, asyncio.get_running_loop(), options, owns_process)
+    await _over(native)
+
+
+async def _over(native: NativeServer) -> None:
+    """Waits for the end of the server, and a moment for the calls that it has cancelled: what they clean up
+    may need what is closed next.
+    """
+    import asyncio
+
     try:
         await native.finished()
-    except BaseException:
-        native.stop()
-        raise
     finally:
         native.acknowledge()
-        if not owns_process and native.stuck():
-            _leave_at_exit()
+    if tasks := native.tasks():
+        await asyncio.wait(tasks, timeout=GRACE)
 
 
-async def _main(native: NativeServer, options: Options, lifespan: Lifespan | None) -> None:
+async def _main(native: NativeServer, options: Options, signals: Signals, lifespan: Lifespan | None) -> None:
+    owns_process = signals.descriptor is not None
     if lifespan is None:
-        await _serve(native, options, owns_process=True)
+        await _serve(native, options, owns_process=owns_process)
         return
     async with lifespan():
-        await _serve(native, options, owns_process=True)
+        await _serve(native, options, owns_process=owns_process)
+        signals.serving = False
 
 
-def _wait(native: NativeServer, options: Options, signals: _Signals) -> bool:
+def _wait(native: NativeServer, options: Options, signals: Signals) -> bool:
     """Without a loop: the main thread sleeps until the server is over, or until something needs a loop
     after all.
     """
     if native.wait(signals.descriptor) == "loop":
-        return _run_loop(native, options, signals, _join(native))
+        return _run_loop(options, signals, _join(native))
     native.acknowledge()
     return False
 
@@ -117,46 +151,82 @@ async def _join(native: NativeServer) -> None:
     import asyncio
 
     native.set_loop(asyncio.get_running_loop())
+    await _over(native)
+
+
+def _refuse_running_loop() -> None:
+    asyncio: Any = sys.modules.get("asyncio")
+    if asyncio is None:
+        return
     try:
-        await native.finished()
-    finally:
-        native.acknowledge()
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise ConfigurationError("run() was called inside a running event loop: use `await ...serve()` there")
 
 
-def _run_loop(native: NativeServer, options: Options, signals: _Signals, main: Any) -> bool:
+def refuse_closed_streams() -> None:
+    """Before anything is opened, which would get the number of a stream that is closed."""
+    for number, name in enumerate(("input", "output")):
+        try:
+            os.fstat(number)
+        except OSError:
+            raise ConfigurationError(f"standard {name} is closed: there is no client to serve") from None
+
+
+def _run_loop(options: Options, signals: Signals, main: Any) -> bool:
     """Run a coroutine on a loop of our own; True when tasks of it would not end.
 
     Not `asyncio.run`: that waits without bound for tasks and executor threads.
     """
     import asyncio
 
-    loop = _new_loop(options.loop)
+    process = os.getpid()
+    stuck = False
+    try:
+        loop = _new_loop(options.loop)
+    except BaseException:
+        main.close()
+        raise
     try:
         asyncio.set_event_loop(loop)
         if signals.descriptor is not None:  # a signal that another thread received must wake the loop
             loop.add_reader(signals.descriptor, os.read, signals.descriptor, 4096)
         try:
             loop.run_until_complete(main)
+        except BaseException as error:
+            if os.getpid() != process:  # what is left to do with the loop is the parent's
+                leave_fork(error)
+            raise
         finally:
-            stuck = _end_tasks(loop)
+            stuck = loop.run_until_complete(_end_tasks(loop, asyncio.all_tasks(loop)))
         return stuck
     finally:
         asyncio.set_event_loop(None)
-        loop.close()
+        if stuck:
+            _left_behind.append(loop)  # closing it would complain of each task
+        else:
+            loop.close()
 
 
-def _end_tasks(loop: asyncio.AbstractEventLoop) -> bool:
+_left_behind: list[asyncio.AbstractEventLoop] = []
+
+
+async def _end_tasks(loop: asyncio.AbstractEventLoop, tasks: set[asyncio.Task[Any]]) -> bool:
+    """Cancel what is left and wait a moment for it. The default executor is not waited for: a thread in it
+    that never ends is met by `bound_exit`.
+    """
     import asyncio
 
-    tasks = asyncio.all_tasks(loop)
     for task in tasks:
         task.cancel()
-    pending: Any = set()
+    pending: set[Any] = set()
     if tasks:
-        _, pending = loop.run_until_complete(asyncio.wait(tasks, timeout=GRACE))
-    loop.run_until_complete(loop.shutdown_asyncgens())
-    # The default executor is not waited for: a thread in it that never ends is met by `_bound_exit`.
-    return bool(pending)
+        _, pending = await asyncio.wait(tasks, timeout=GRACE)
+    # Generators that were not run to their end have a `finally` too, which may wait for anything.
+    closing = loop.create_task(loop.shutdown_asyncgens())
+    _, unclosed = await asyncio.wait({closing}, timeout=GRACE)
+    return bool(pending or unclosed)
 
 
 def _new_loop(kind: str) -> asyncio.AbstractEventLoop:
@@ -174,141 +244,6 @@ def _new_loop(kind: str) -> asyncio.AbstractEventLoop:
             loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
             return loop
     return asyncio.new_event_loop()
-
-
-class _Signals:
-    """SIGTERM and SIGINT end the server in good order, unless host code has handlers of its own for them.
-
-    Handlers of the plain kind, not the loop's: they run between two bytecodes of the main thread, so also
-    when an async function blocks the loop.
-    """
-
-    def __init__(self, native: NativeServer) -> None:
-        self._native = native
-        self._before: list[tuple[int, Any]] = []
-        self._wakeup: tuple[int, int, int] | None = None
-        self._received = False
-
-    @property
-    def descriptor(self) -> int | None:
-        """Readable when a signal has come; None outside the main thread, which gets none."""
-        return None if self._wakeup is None else self._wakeup[0]
-
-    def __enter__(self) -> _Signals:
-        try:
-            for number, default in (
-                (signal.SIGTERM, signal.SIG_DFL),
-                (signal.SIGINT, signal.default_int_handler),
-            ):
-                if signal.getsignal(number) == default:
-                    self._before.append((number, signal.signal(number, self._handle)))
-        except ValueError:  # not the main thread
-            return self
-        reader, writer = os.pipe()
-        os.set_blocking(reader, False)
-        os.set_blocking(writer, False)
-        self._wakeup = reader, writer, signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before:
-            signal.signal(number, handler)
-        if self._wakeup is not None:
-            reader, writer, before = self._wakeup
-            signal.set_wakeup_fd(before)
-            os.close(reader)
-            os.close(writer)
-
-    def _handle(self, number: int, _frame: FrameType | None) -> None:
-        if self._received:  # asked twice: someone is waiting
-            os._exit(128 + number)
-        self._received = True
-        self._native.stop(128 + number)
-
-
-def _leave(native: NativeServer, stuck: bool) -> None:
-    """End as the server ended: return, raise SystemExit, or leave calls behind that would hold the
-    process.
-    """
-    code = native.exit_code
-    if stuck or native.stuck():
-        leave_now(code)
-    if "threading" in sys.modules:
-        _bound_exit(code)
-    if code:
-        raise SystemExit(code)
-
-
-def _abandon(native: NativeServer) -> None:
-    """End a server because of an exception. Its threads must be out of Python before the interpreter ends."""
-    native.acknowledge()
-    native.stop()
-    if native.stuck(GRACE):
-        _leave_at_exit()
-
-
-def _leave_at_exit() -> None:
-    """A thread that is stuck in a function would crash when the interpreter ends under it."""
-    import atexit
-
-    def leave() -> None:
-        atexit.unregister(leave)
-        leave_now(1)
-
-    atexit.register(leave)
-
-
-def _bound_exit(code: int) -> None:
-    """A thread or timer that host code left running must not hold the process once its main thread is
-    done.
-    """
-    import threading
-    import time
-
-    main = threading.main_thread()
-
-    def others() -> bool:
-        return any(thread is not main and not thread.daemon for thread in threading.enumerate())
-
-    if not others() or threading.current_thread() is not main:
-        return
-    done = threading.Event()
-    # The interpreter joins executors' threads before the main thread counts as ended: too early for `join`.
-    # This hook is private, and the same since Python 3.9; concurrent.futures uses it too.
-    register: Callable[[Callable[[], None]], None] | None = getattr(threading, "_register_atexit", None)
-    if register is not None:
-        register(done.set)
-
-    def watch() -> None:
-        if register is None:
-            main.join()
-        else:
-            done.wait()
-        deadline = time.monotonic() + GRACE
-        while time.monotonic() < deadline:
-            if not others():
-                return
-            time.sleep(0.02)
-        leave_now(code)
-
-    threading.Thread(target=watch, name="ferromcp-exit", daemon=True).start()
-
-
-def leave_now(code: int) -> None:
-    """End the process although threads are still in host code: exit functions and buffers first."""
-    import atexit
-
-    try:
-        atexit._run_exitfuncs()
-    except BaseException:
-        pass  # reported by atexit itself; nothing may keep us here
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None:
-                stream.flush()
-        except (OSError, ValueError):
-            pass
-    os._exit(code)
 
 
 def _line_buffered() -> None:

@@ -57,7 +57,9 @@ def _parser() -> argparse.ArgumentParser:
             help="a Python file, and in it the server object or a function that makes it; "
             f"without OBJECT the only server of the file, or the one named {', '.join(_USUAL_NAMES)}",
         )
-        command.add_argument("--road", help="take a certain road: direct, handler, dispatcher or streams")
+        command.add_argument(
+            "--road", help="take a certain road: direct, middleware, handler, dispatcher or streams"
+        )
     run.add_argument(
         "--drain", type=float, default=5.0, metavar="SECONDS", help="what calls get at the end of input (5)"
     )

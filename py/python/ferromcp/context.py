@@ -81,6 +81,15 @@ class Context:
         return self._call.cancelled
 
     @property
+    def cancel_reason(self) -> str | None:
+        """Why the answer is no longer wanted; None while it is.
+
+        In the peer's words where it gave some (`reason` of `notifications/cancelled`). For an async function
+        that catches `asyncio.CancelledError` as well.
+        """
+        return self._call.cancel_reason
+
+    @property
     def request_id(self) -> int | str:
         """The id that the peer gave the request."""
         return self._call.request_id

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "CapabilityNotDeclared",
     "ConfigurationError",
     "FerroMCPError",
     "ForkedError",
@@ -59,6 +60,19 @@ class ResourceNotFound(FerroMCPError):
 
 class NoBackChannel(FerroMCPError):
     """This peer can't be sent requests: its revision has none, or it is gone."""
+
+
+class CapabilityNotDeclared(NoBackChannel):
+    """This client did not declare what the request needs, so it is not sent (2025-11-25 `basic/lifecycle`,
+    "Operation"). `capability` names it: `"sampling"`, `"elicitation"` or `"roots"`.
+    """
+
+    def __init__(self, capability: str) -> None:
+        super().__init__(capability)
+        self.capability = capability
+
+    def __str__(self) -> str:
+        return f"the client did not declare the capability {self.capability!r}"
 
 
 class SerializationError(FerroMCPError, TypeError):

@@ -86,8 +86,10 @@ def _prepare(
 
 def _bound(app: Any, choice: Explanation) -> tuple[Adapter, NativeServer]:
     from ._native import Server
+    from ._run import refuse_closed_streams
     from .adapters import adapt
 
+    refuse_closed_streams()
     adapter = adapt(app, choice)
     native = Server(adapter.config())
     adapter.bind(native)

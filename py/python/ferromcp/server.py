@@ -355,8 +355,11 @@ class Server:
         return _run.Options(drain=drain, debug=debug, max_threads=max_threads, loop=loop)
 
     def _start(self) -> NativeServer:
-        if self._running is not None:
+        from . import _run
+
+        if self._running is not None and not self._running.forked:
             raise ConfigurationError(f"server {self.name!r} is running already")
+        _run.refuse_closed_streams()
         native = NativeServer(dumps(self._config))
         for item in self._declared.values():
             native.add(item.kind, item.definition, item.handler)

@@ -4,6 +4,7 @@
 
 use super::raw::Json;
 use super::write;
+use crate::answer::{Answer, Text};
 use crate::hooks;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -16,20 +17,25 @@ pub(crate) struct ToolParts {
     pub(crate) meta: Option<String>,
 }
 
+const ROOT: &str = "result";
+
+/// Bytes from which on a text is not copied. 16 KiB: below it a copy costs less than a second owner.
+const LONG: usize = 16 << 10;
+
 /// A tool's return value. `structured`: it has an output schema, so the value goes into `structuredContent` as well.
-pub(crate) fn tool(value: &Bound<'_, PyAny>, structured: bool) -> PyResult<ToolParts> {
-    let py = value.py();
+pub(crate) fn tool(value: &Bound<'_, PyAny>, structured: bool) -> PyResult<Answer> {
     if let Ok(text) = value.cast_exact::<PyString>() {
-        let mut content = String::with_capacity(64);
-        content.push_str(TEXT_OPEN);
-        write::value(&mut content, text).map_err(|problem| problem.into_error(py, ROOT))?;
-        let json = structured.then(|| content[TEXT_OPEN.len()..].to_owned());
-        content.push_str(TEXT_CLOSE);
-        return Ok(ToolParts { content, structured: json, is_error: false, meta: None });
+        // A text with an unpaired surrogate has no UTF-8 form, and so is written by the serializer below.
+        if !structured && let Ok(plain) = text.to_str() {
+            let long = plain.len() >= LONG;
+            let text = if long { Text::Python(text.clone().try_into()?) } else { Text::Own(plain.to_owned()) };
+            return Ok(Answer::Text { text, is_error: false });
+        }
+        return written(value, structured);
     }
     if value.is_none() {
-        let json = structured.then(|| "null".to_owned());
-        return Ok(ToolParts { content: "[]".to_owned(), structured: json, is_error: false, meta: None });
+        let structured = structured.then(|| "null".to_owned());
+        return Ok(Answer::Tool(ToolParts { content: "[]".to_owned(), structured, is_error: false, meta: None }));
     }
     if is_data(value) {
         let json = write::dumps(value, ROOT)?;
@@ -41,25 +47,24 @@ pub(crate) fn tool(value: &Bound<'_, PyAny>, structured: bool) -> PyResult<ToolP
     slowly(value, structured)
 }
 
-const ROOT: &str = "result";
-const TEXT_OPEN: &str = r#"[{"type":"text","text":"#;
-const TEXT_CLOSE: &str = "}]";
-
 /// A failed tool's result: one block with the text.
-pub(crate) fn failed(text: &str) -> ToolParts {
-    ToolParts { content: text_block(text), structured: None, is_error: true, meta: None }
+pub(crate) fn failed(text: String) -> Answer {
+    Answer::Text { text: Text::Own(text), is_error: true }
 }
 
-fn shown(json: String, structured: bool) -> ToolParts {
-    ToolParts { content: text_block(&json), structured: structured.then_some(json), is_error: false, meta: None }
+/// A value, as JSON: the text is the same, and is written by the engine where there is a structured one.
+fn shown(json: String, structured: bool) -> Answer {
+    if !structured {
+        return Answer::Text { text: Text::Own(json), is_error: false };
+    }
+    Answer::Tool(ToolParts { content: "[]".to_owned(), structured: Some(json), is_error: false, meta: None })
 }
 
-fn text_block(text: &str) -> String {
-    let mut content = String::with_capacity(text.len() + 48);
-    content.push_str(TEXT_OPEN);
-    write::string(&mut content, text);
-    content.push_str(TEXT_CLOSE);
-    content
+/// A string, as a block whose text is that string.
+fn written(value: &Bound<'_, PyAny>, structured: bool) -> PyResult<Answer> {
+    let json = write::dumps(value, ROOT)?;
+    let content = format!(r#"[{{"type":"text","text":{json}}}]"#);
+    Ok(Answer::Tool(ToolParts { content, structured: structured.then_some(json), is_error: false, meta: None }))
 }
 
 /// Whether this is a number, or a dict, or a list in which no item can be a content block.
@@ -82,17 +87,17 @@ fn is_data(value: &Bound<'_, PyAny>) -> bool {
 }
 
 #[cold]
-fn slowly(value: &Bound<'_, PyAny>, structured: bool) -> PyResult<ToolParts> {
+fn slowly(value: &Bound<'_, PyAny>, structured: bool) -> PyResult<Answer> {
     type Parts = (Vec<u8>, Option<Vec<u8>>, bool, Option<Vec<u8>>);
     let py = value.py();
     let parts = hooks::get(py)?.tool_result.bind(py).call1((value, structured))?;
     let (content, structured, is_error, meta): Parts = parts.extract()?;
     // All of it comes out of our own `dumps`.
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).map_err(PyErr::from);
-    Ok(ToolParts {
+    Ok(Answer::Tool(ToolParts {
         content: text(content)?,
         structured: structured.map(text).transpose()?,
         is_error,
         meta: meta.map(text).transpose()?,
-    })
+    }))
 }

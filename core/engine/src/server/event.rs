@@ -5,6 +5,7 @@ use crate::jsonrpc::Id;
 use crate::model::LogLevel;
 use crate::wire::Revision;
 use crate::wire::method::Method;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -107,6 +108,19 @@ pub enum CancelReason {
     Closed,
     /// The bound for draining is over.
     Drained,
+}
+
+impl fmt::Display for CancelReason {
+    /// For host code: the peer's own words where it gave some.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Peer(Some(reason)) => reason,
+            Self::Peer(None) => "the client has cancelled the request",
+            Self::Deadline => "the request ran longer than allowed",
+            Self::Closed => "the client is gone",
+            Self::Drained => "the client has closed its side, and the time for what was in flight is over",
+        })
+    }
 }
 
 /// Why a request of ours has no result.
