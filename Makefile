@@ -1,7 +1,8 @@
 # The front door. `make help` lists the targets; `make demo` and `make test` work on a fresh clone with cargo, python3
 # (3.10 or newer), node (20 or newer), a C compiler and make on the machine.
 #
-# What is made: .venv and .venv-* (Python environments), node/node_modules and tests/interop/node_modules, and target/.
+# What is made: .venv and .venv-* (Python environments), node_modules (in node, node/test/runtimes, examples/node,
+# tests/interop and tests/bench/node), and target/.
 # Everything is built in the dev profile (opt-level 1), and the Rust tests, the Node addon and the C library name the same
 # packages to cargo (TESTED): so they share one compilation of engine and dependencies. The Python module needs settings of
 # its own and shares what it can. That is the least work in all; `make wheel` and `make bench` build for release.
@@ -20,7 +21,7 @@ export VIRTUAL_ENV := $(VENV)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # In CI the lock file is the truth; at a desk cargo may extend it.
 LOCKED := $(if $(CI),--locked,)
-PYTHON_CODE := tools docs tests examples py
+PYTHON_CODE := tools docs tests examples py ffi-c
 # Without the Python crate, whose library would need a libpython to link against; pytest tests it.
 TESTED := --workspace --exclude ferromcp-py
 
@@ -28,6 +29,8 @@ RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) $(shell find core -name '*.rs'
 PY_SOURCES := $(shell find py/src -name '*.rs') py/Cargo.toml py/pyproject.toml
 # The official TypeScript clients.
 INTEROP := $(patsubst %/package.json,%/node_modules/.ready,$(wildcard tests/interop/package.json tests/interop/*/package.json))
+# The Node package's own tools, the other releases of Node, and the examples in JavaScript.
+NODE_ENVIRONMENTS := $(patsubst %,%/node_modules/.ready,node node/test/runtimes examples/node)
 NODE_SOURCES := $(shell find node/src node/ts -type f) node/Cargo.toml node/build.rs
 
 .PHONY: help demo test check fmt setup system-packages requirements clean
@@ -51,7 +54,7 @@ fmt: $(VENV)/.ready ## format all Rust and Python
 
 # --- Environments -----------------------------------------------------------------------------------------------------
 
-setup: system-packages $(VENV)/.ready $(VENV)-mcp1/.ready node/node_modules/.ready $(INTEROP) ## make the environments that the tests use
+setup: system-packages $(VENV)/.ready $(VENV)-mcp1/.ready $(NODE_ENVIRONMENTS) $(INTEROP) ## make the environments that the tests use
 
 system-packages: ## install what the system lacks (root on Debian), else say what to install
 	@tools/system_packages.sh
@@ -74,7 +77,7 @@ $(VENV)-mcp1/.ready: tests/requirements/mcp1.txt
 
 # --- What is built ----------------------------------------------------------------------------------------------------
 
-.PHONY: native addon clib wheel
+.PHONY: native addon clib c-fixtures install wheel
 
 native: $(VENV)/.native ## build the Python package into .venv (editable)
 
@@ -90,6 +93,22 @@ node/dist/.built: node/node_modules/.ready $(RUST_SOURCES) $(NODE_SOURCES)
 
 clib: ## build the C library into target/debug
 	cargo build --quiet $(LOCKED) $(TESTED) --all-targets
+
+# The fixture servers in C and C++, on an installed tree of the library.
+C_FIXTURES := $(CURDIR)/target/c-tests/fixture
+C_FLAGS := -Wall -Wextra -Wpedantic -Werror -O1 -I$(C_FIXTURES)/installed/include
+C_LIBRARY := -L$(C_FIXTURES)/installed/lib -lferromcp -Wl,-rpath,$(C_FIXTURES)/installed/lib -lpthread
+
+c-fixtures: clib
+	ffi-c/install.sh debug $(C_FIXTURES)/installed
+	cc -std=c99 -D_POSIX_C_SOURCE=200809L $(C_FLAGS) tests/fixtures/native.c -o $(C_FIXTURES)/native-c $(C_LIBRARY)
+	c++ -std=c++17 $(C_FLAGS) tests/fixtures/native.cpp -o $(C_FIXTURES)/native-cpp $(C_LIBRARY)
+
+PREFIX ?= /usr/local
+
+install: ## build the C library for release and install it under PREFIX (DESTDIR is honoured)
+	cargo build --release --quiet $(LOCKED) -p ferromcp-ffi
+	ffi-c/install.sh release $(PREFIX)
 
 wheel: $(VENV)/.ready ## build the release wheel into target/wheels
 	$(VENV)/bin/maturin build --release -m py/Cargo.toml $(LOCKED)
@@ -113,14 +132,16 @@ check-types: $(VENV)/.native ## mypy --strict on the package and the tools, and 
 
 check-generated: node/dist/.built ## the C header and the addon's types are what their sources give
 	cargo test --quiet $(LOCKED) $(TESTED) --test header
+	cargo test --quiet $(LOCKED) $(TESTED) --lib layout
 	@diff -u node/ts/native.d.cts target/native.d.cts || { echo 'run "make stubs"'; exit 1; }
 
 check-tree: $(VENV)/.ready ## one version everywhere, no machine's paths, rules in their places
 	$(PY) tools/check_tree.py
 	$(PY) tools/check_places.py
 
-header: ## write ffi-c/include/ferromcp.h
+header: ## write ffi-c/include/ferromcp.h, the list of symbols, and the layout that the tests hold it against
 	FERROMCP_WRITE=1 cargo test --quiet $(TESTED) --test header
+	FERROMCP_WRITE=1 cargo test --quiet $(TESTED) --lib layout
 
 stubs: node/dist/.built ## write node/ts/native.d.cts from the addon
 	cp target/native.d.cts node/ts/native.d.cts
@@ -143,10 +164,10 @@ test-instructions: ## instructions of one call, which must not rise by more than
 	@tools/system_packages.sh
 	$(PYTHON) tools/instructions.py --check --profile dev $(LOCKED)
 
-test-c: clib ## C tests: plain, static, under valgrind, and the header in each language
-	ffi-c/tests/run.sh debug
+test-c: clib $(VENV)/.ready ## C and C++ tests: plain, static, with sanitizers, under valgrind, and on an installed tree
+	PYTHON=$(PY) ffi-c/tests/run.sh debug
 
-test-node: node/dist/.built ## Node tests, and the types as a program sees them
+test-node: node/dist/.built node/test/runtimes/node_modules/.ready ## Node tests, and the types as a program sees them
 	cd node && npm test --silent
 
 test-python: native ## tests of the Python package
@@ -158,11 +179,14 @@ test-docs: native addon clib ## the programs in the documents, the manifest of r
 test-wheel: $(VENV)/.ready ## the wheel, built as for publishing, in an environment with nothing else
 	$(PY) tools/wheel_smoke.py $(LOCKED)
 
-test-blackbox: native ## real server processes over pipes
+test-blackbox: native addon c-fixtures ## real server processes over pipes
 	$(PYTEST) tests/blackbox
 
-test-interop: native $(VENV)-mcp1/.ready $(INTEROP) ## the official clients against our servers
+test-interop: native addon $(VENV)-mcp1/.ready $(INTEROP) examples/node/node_modules/.ready ## the official clients against our servers
 	$(PYTEST) tests/interop
+
+test-pythons: native ## the Python tests under every Python that is installed, PYTHONSFLAGS for pytest (minutes for each)
+	$(PY) tools/test_pythons.py $(PYTHONSFLAGS)
 
 requirements: $(VENV)/.ready ## count the rows of the specification that tests prove, by chapter
 	$(PY) tests/requirements.py
@@ -191,7 +215,7 @@ $(PEERS)/.sources: tests/peers/sources.txt | $(PEERS)/venv/.ready
 
 .PHONY: bench bench-instructions fuzz
 
-bench: $(VENV)/.ready ## ours beside the peers, in one run: ratios of CPU time (about fifteen minutes)
+bench: $(VENV)/.ready node/dist/.built ## ours beside the peers, in one run: ratios of CPU time (about fifteen minutes)
 	$(PY) tests/bench/bench.py $(BENCHFLAGS)
 
 bench-instructions: ## instructions of one call in the engine as released, held against the figures that are checked in
@@ -214,4 +238,4 @@ fuzz: ## search for inputs that break the engine, FUZZ_SECONDS for each target (
 	done
 
 clean: ## remove everything that was made
-	rm -rf target .venv .venv-* node/node_modules node/dist node/*.node tests/interop/node_modules py/python/ferromcp/*.so
+	rm -rf target .venv .venv-* node/node_modules node/dist node/*.node node/test/runtimes/node_modules examples/node/node_modules tests/interop/node_modules tests/bench/node/node_modules py/python/ferromcp/*.so

@@ -22,9 +22,11 @@ fi
 # Debian package, and what it is for. The first list is indispensable.
 needed=() wanted=()
 have cc || needed+=("gcc:the C compiler, which also links Rust programs")
+have c++ || needed+=("g++:the C++ layer over the C library, and a server of the black-box tests")
 "$python" -c 'import ensurepip, venv' 2>/dev/null || needed+=("python3-venv:Python environments")
 have valgrind || wanted+=("valgrind:memory checks of the C tests")
-have c++ || wanted+=("g++:the check of the C header as C++")
+have cmake || wanted+=("cmake:the test of the installed CMake package")
+have pkg-config || wanted+=("pkg-config:the test of the installed pkg-config file")
 missing=("${needed[@]}" "${wanted[@]}")
 [ ${#missing[@]} = 0 ] && exit 0
 

@@ -6,21 +6,47 @@
  * Names. fmcp_<type>_<verb> for functions, FMCP_<NAME> for constants and macros.
  *
  * Ownership. An object is a pointer to a struct that you never look into. Whoever receives one through an `out` or `err`
- * parameter owns it and gives it back once, to fmcp_<type>_free. Freeing NULL does nothing. An object taken as `const` is
- * only read. Nothing that you pass in is kept after the call returns.
+ * parameter owns it and gives it back once, to fmcp_<type>_free. Freeing NULL does nothing. Nothing that you pass in is kept
+ * after the call returns, but for functions and user data of handlers.
  *
- * Lifetimes. An fmcp_text points into the object that it was asked from and is valid until that object is freed; copy what
- * you need for longer. It is UTF-8, has a length, and no terminating zero. data == NULL means that there is no text.
+ * Text. Strings go both ways as an fmcp_text, a pointer with a length, in UTF-8. fmcp_text_of("...") makes one of a
+ * zero-terminated string. data == NULL means that there is no text: where a parameter may be "none", pass FMCP_NONE. A text
+ * from the library points into the object that it was asked from and is valid until that object is freed; it has no
+ * terminating zero, so copy what you need for longer. Names of arguments alone are zero-terminated, because they are
+ * literals in most programs.
+ *
+ * JSON. Definitions, parameters and results are JSON text, in the form that the newest revision of MCP gives them; each
+ * client gets them in its own. Results that are plain text need no JSON.
  *
  * NULL. A function that reads an object takes NULL and returns "nothing" (0, or no text). A required pointer that is NULL
  * gives FMCP_STATUS_INVALID_ARGUMENT. `err` may always be NULL.
  *
  * Errors. A function that can fail returns an fmcp_status. Results are written only on FMCP_STATUS_OK; the error object is
  * written only otherwise, and only if you gave a place for it. What `*out` and `*err` held before is not read or freed.
- * No panic of the library's leaves it: it comes back as FMCP_STATUS_PANIC.
+ * No panic of the library's leaves it: it comes back as FMCP_STATUS_PANIC. What a client does wrong is no error here; it is
+ * answered to the client.
  *
- * Threads. There is no global state. Different objects may be used from different threads at once. The objects of this
- * version never change after they were made, so several threads may also read one at once; freeing must come after that.
+ * Servers. Make an fmcp_server, add tools, resources and prompts, each with a handler, and let fmcp_server_run_stdio() serve
+ * the client that has started the program. Handlers run on threads of the library's, several at once, and may block: other
+ * requests go on meanwhile. No exception and no longjmp may leave a handler.
+ *
+ * Calls. A handler gets an fmcp_call, reads it, and answers it once, with one of fmcp_call_respond_*(), fmcp_call_tool_error()
+ * and fmcp_call_fail*(). The call is valid until the handler returns. To answer later or on another thread, take
+ * fmcp_call_retain() before that and fmcp_call_free() afterwards. Whoever holds the last share of a call that nobody has answered
+ * answers it with an error by letting go, so a client never waits in vain. A second answer gives FMCP_STATUS_STATE; an answer
+ * that nobody waits for any more (the request was cancelled, the client is gone) gives FMCP_STATUS_OK and is not sent.
+ *
+ * User data. What a handler is called with may have a `destroy` function. It is called once, on any thread, when the data is
+ * not needed any more. Where the function that takes the data fails, the data stays yours and is not destroyed.
+ *
+ * Own loop. An fmcp_engine is the same server without input, output, clock and threads. Open a stream for each client, feed
+ * what arrives, and after every input, every answer and every timeout take outputs with fmcp_engine_poll() until there are
+ * none: send what is FMCP_EVENT_TRANSMIT, answer what is FMCP_EVENT_CALL. Sleep until fmcp_engine_poll_timeout() and call
+ * fmcp_engine_handle_timeout() then. Time is in milliseconds on a monotonic clock whose origin you choose.
+ *
+ * Threads. There is no global state. All functions may be called on any thread, several at once on the same object; only
+ * freeing has to come after every other use. An fmcp_server does not survive fork() in the child, which can only free it; one
+ * that is made there does.
  *
  * Versions. FMCP_VERSION is the version of this header, fmcp_version() that of the library. Before 1.0 a new minor version
  * may change the ABI, and the library's SONAME then changes with it. Enum values keep their numbers for ever; be ready for
@@ -33,6 +59,7 @@
 
 /* Written by `make header` from ffi-c/src and ffi-c/cbindgen.toml. Change those, not this file. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +68,11 @@
 #define FMCP_VERSION_MAJOR 0
 #define FMCP_VERSION_MINOR 1
 #define FMCP_VERSION_PATCH 0
+
+/* Codes of errors that handlers have a use for, as JSON-RPC numbers them. */
+#define FMCP_CODE_INVALID_REQUEST (-32600)
+#define FMCP_CODE_INVALID_PARAMS (-32602)
+#define FMCP_CODE_INTERNAL_ERROR (-32603)
 
 // How a call went. Numbers are never reused.
 typedef enum {
@@ -52,7 +84,74 @@ typedef enum {
     FMCP_STATUS_PROTOCOL = 2,
     // A defect in the library. The object that was worked on must not be used again, except to free it.
     FMCP_STATUS_PANIC = 3,
+    // The operating system refused something.
+    FMCP_STATUS_IO = 4,
+    // Not now: the call is answered, the server is not in this state, a limit is reached, the client takes no requests.
+    FMCP_STATUS_STATE = 5,
 } fmcp_status;
+
+// What a call is for. Numbers are never reused.
+typedef enum {
+    // No call: the handle was NULL.
+    FMCP_TARGET_NONE = 0,
+    // A tool.
+    FMCP_TARGET_TOOL = 1,
+    // A resource.
+    FMCP_TARGET_RESOURCE = 2,
+    // A resource that a template stands for; fmcp_call_variable() has the parts of its URI.
+    FMCP_TARGET_RESOURCE_TEMPLATE = 3,
+    // A prompt.
+    FMCP_TARGET_PROMPT = 4,
+    // A completion for an argument of a prompt.
+    FMCP_TARGET_PROMPT_COMPLETION = 5,
+    // A completion for a variable of a resource template.
+    FMCP_TARGET_TEMPLATE_COMPLETION = 6,
+    // Anything else; the method decides.
+    FMCP_TARGET_DELEGATED = 7,
+} fmcp_target;
+
+// What is to be done or known. Numbers are never reused; ignore those that you don't know.
+typedef enum {
+    // No output: the handle was NULL.
+    FMCP_EVENT_NONE = 0,
+    // Send fmcp_output_text() to the stream's client: whole lines.
+    FMCP_EVENT_TRANSMIT = 1,
+    // Answer fmcp_output_call(), now or later.
+    FMCP_EVENT_CALL = 2,
+    // Nobody waits for the answer to the call of fmcp_output_key() any more; fmcp_output_text() is the client's reason, if it
+    // gave one.
+    FMCP_EVENT_CANCELLED = 3,
+    // The client sent a notification that the engine has no use for: its method is fmcp_output_text().
+    FMCP_EVENT_NOTIFICATION = 4,
+    // A client of revision 2025-11-25 or earlier is ready.
+    FMCP_EVENT_INITIALIZED = 5,
+    // The stream's first watcher of a resource is there: the URI is fmcp_output_text().
+    FMCP_EVENT_SUBSCRIBED = 6,
+    // The stream's last watcher of a resource is gone: the URI is fmcp_output_text().
+    FMCP_EVENT_UNSUBSCRIBED = 7,
+    // Something that is worth a line in a log and changes nothing: fmcp_output_text() is the line.
+    FMCP_EVENT_DIAGNOSTIC = 8,
+    // After the end of input: everything is answered or given up. The stream can be closed.
+    FMCP_EVENT_DRAINED = 9,
+} fmcp_event;
+
+// Kinds of diagnostics. Numbers are never reused; be ready for new ones.
+typedef enum {
+    // No diagnostic: it is another event.
+    FMCP_DIAGNOSTIC_NONE = 0,
+    // A line that is no JSON text, or too long. It was answered with an error, and skipped.
+    FMCP_DIAGNOSTIC_NOISE = 1,
+    // A message that JSON-RPC or MCP does not allow. It was answered with an error where it has an id.
+    FMCP_DIAGNOSTIC_BAD_MESSAGE = 2,
+    // A response to nothing that was asked.
+    FMCP_DIAGNOSTIC_STRAY_RESPONSE = 3,
+    // A tool's result that does not fit the tool's output schema.
+    FMCP_DIAGNOSTIC_BAD_RESULT = 4,
+    // A definition that works and that the specification advises against.
+    FMCP_DIAGNOSTIC_DEFINITION = 5,
+    // A kind that this version has no number for.
+    FMCP_DIAGNOSTIC_OTHER = 6,
+} fmcp_diagnostic;
 
 // What a message is, decided by its method first and its id second. Numbers are never reused.
 typedef enum {
@@ -66,14 +165,65 @@ typedef enum {
     FMCP_KIND_RESPONSE = 3,
 } fmcp_kind;
 
+// How a request to the client ended. Numbers are never reused.
+typedef enum {
+    // No response: the handle was NULL.
+    FMCP_OUTCOME_NONE = 0,
+    // With a result.
+    FMCP_OUTCOME_RESULT = 1,
+    // With an error of the client's.
+    FMCP_OUTCOME_ERROR = 2,
+    // There was no answer in time.
+    FMCP_OUTCOME_TIMED_OUT = 3,
+    // The client is gone.
+    FMCP_OUTCOME_CLOSED = 4,
+} fmcp_outcome;
+
+// How severe a log message is, as RFC 5424 has it. Numbers are never reused.
+typedef enum {
+    // Detailed debugging information.
+    FMCP_LOG_LEVEL_DEBUG = 0,
+    // General information.
+    FMCP_LOG_LEVEL_INFO = 1,
+    // Normal but significant.
+    FMCP_LOG_LEVEL_NOTICE = 2,
+    // Warning conditions.
+    FMCP_LOG_LEVEL_WARNING = 3,
+    // Error conditions.
+    FMCP_LOG_LEVEL_ERROR = 4,
+    // Critical conditions.
+    FMCP_LOG_LEVEL_CRITICAL = 5,
+    // Action must be taken at once.
+    FMCP_LOG_LEVEL_ALERT = 6,
+    // The system is unusable.
+    FMCP_LOG_LEVEL_EMERGENCY = 7,
+} fmcp_log_level;
+
+// A request of a client that your code answers. See "Calls" at the top of this file.
+typedef struct fmcp_call fmcp_call;
+
+// An MCP server without input, output, clock and threads. See "Own loop" at the top of this file.
+typedef struct fmcp_engine fmcp_engine;
+
 // What went wrong. Owned by whoever received it; freed with fmcp_error_free().
 typedef struct fmcp_error fmcp_error;
 
 // A JSON-RPC message. Owned by whoever received it; freed with fmcp_message_free().
 typedef struct fmcp_message fmcp_message;
 
-// A piece of UTF-8 text that belongs to the object it was asked from. `data` is not terminated by a zero byte, and is
-// NULL where there is no text (which is not the same as an empty text).
+// Something to do. Owned by whoever took it out of the engine; freed with fmcp_output_free().
+typedef struct fmcp_output fmcp_output;
+
+// What became of a request to the client. It belongs to the library and lives until the handler returns.
+typedef struct fmcp_response fmcp_response;
+
+// A server with handlers. See "Servers" at the top of this file. Its functions may be called from any thread and from
+// handlers.
+typedef struct fmcp_server fmcp_server;
+
+// A piece of UTF-8 text: from the library it belongs to the object that it was asked from, into the library it stays
+// yours. `data` is not terminated by a zero byte, and is NULL where there is no text (which is not the same as an empty
+// text).
 typedef struct {
     // The first byte, or NULL.
     const char *data;
@@ -81,9 +231,346 @@ typedef struct {
     size_t len;
 } fmcp_text;
 
+// Takes the answer to a request of fmcp_call_request().
+typedef void (*fmcp_response_handler)(const fmcp_response *response, void *user_data);
+
+// Called once with user data that is not needed any more, on any thread.
+typedef void (*fmcp_destroy)(void *user_data);
+
+// Answers a call, now or later. It may block: other requests go on meanwhile. It runs on threads of the library's, on
+// several at once. The call is the library's until the handler returns; fmcp_call_retain() makes it the handler's too.
+typedef void (*fmcp_call_handler)(fmcp_call *call, void *user_data);
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+// Makes the call yours too: it lives on when the handler has returned, and is answered later, on any thread. Give it
+// back with fmcp_call_free(). The result is the same pointer; NULL for NULL.
+fmcp_call *fmcp_call_retain(fmcp_call *call);
+
+// Gives back a call that was retained. When it was not answered and nobody else has it, the client gets an error. NULL
+// does nothing.
+void fmcp_call_free(fmcp_call *call);
+
+// Answers with a text: a tool gives the model one block of it, a resource has it as its contents, a prompt says it as
+// the user.
+fmcp_status fmcp_call_respond_text(fmcp_call *call, fmcp_text text, fmcp_error **err);
+
+// Says that a tool failed, in a text that the model reads (a result with `isError`).
+fmcp_status fmcp_call_tool_error(fmcp_call *call, fmcp_text text, fmcp_error **err);
+
+// Answers a tool's call, all of it as JSON text in the newest revision's form.
+//
+// \param content    an array of content blocks; none stands for an empty one
+// \param structured the value of `structuredContent`, or none. Without blocks it goes out as text too.
+// \param is_error   whether the tool failed
+// \param meta       the result's own `_meta` object, or none
+fmcp_status fmcp_call_respond_tool(fmcp_call *call,
+                                   fmcp_text content,
+                                   fmcp_text structured,
+                                   bool is_error,
+                                   fmcp_text meta,
+                                   fmcp_error **err);
+
+// Answers the read of a resource.
+//
+// \param contents the JSON text of an array of resource contents, in the newest revision's form
+fmcp_status fmcp_call_respond_contents(fmcp_call *call, fmcp_text contents, fmcp_error **err);
+
+// Answers the request for a prompt.
+//
+// \param description what the prompt is for, or none
+// \param messages    the JSON text of an array of prompt messages, in the newest revision's form
+fmcp_status fmcp_call_respond_prompt(fmcp_call *call, fmcp_text description, fmcp_text messages, fmcp_error **err);
+
+// Answers a completion.
+//
+// \param values   the JSON text of an array of strings
+// \param total    how many there are in all, or a negative number where that is not known
+// \param has_more 1: there are more than these, 0: there are not, a negative number: not known
+fmcp_status fmcp_call_respond_completion(fmcp_call *call,
+                                         fmcp_text values,
+                                         int64_t total,
+                                         int32_t has_more,
+                                         fmcp_error **err);
+
+// Answers any call with a whole result.
+//
+// \param result the JSON text of the result object, in the newest revision's form
+fmcp_status fmcp_call_respond_result(fmcp_call *call, fmcp_text result, fmcp_error **err);
+
+// Answers any call with a JSON-RPC error. What a model could mend belongs into fmcp_call_tool_error() instead.
+//
+// \param code    one of FMCP_CODE_*, or one of your own
+// \param message one plain sentence
+// \param data    the JSON text of the error's `data`, or none
+fmcp_status fmcp_call_fail(fmcp_call *call, int64_t code, fmcp_text message, fmcp_text data, fmcp_error **err);
+
+// Answers the read of a resource that does not exist, for example of a template with a number that nothing has, in the
+// code that the client's revision has for that.
+fmcp_status fmcp_call_fail_not_found(fmcp_call *call, fmcp_error **err);
+
+// The arguments of a tool or prompt as JSON text, as the client wrote them; `{}` where it sent none.
+fmcp_text fmcp_call_arguments(const fmcp_call *call);
+
+// One argument as JSON text, as the client wrote it; none where it is not there.
+//
+// \param name the argument's name, with a terminating zero
+fmcp_text fmcp_call_argument(const fmcp_call *call, const char *name);
+
+// A string argument, decoded. Lives as long as the call.
+//
+// \param name  the argument's name, with a terminating zero
+// \param value where to write it; required
+fmcp_status fmcp_call_string(const fmcp_call *call, const char *name, fmcp_text *value, fmcp_error **err);
+
+// An integer argument. FMCP_STATUS_INVALID_ARGUMENT when it has a fraction or does not fit into 64 bits.
+//
+// \param name  the argument's name, with a terminating zero
+// \param value where to write it; required
+fmcp_status fmcp_call_integer(const fmcp_call *call, const char *name, int64_t *value, fmcp_error **err);
+
+// A number argument.
+//
+// \param name  the argument's name, with a terminating zero
+// \param value where to write it; required
+fmcp_status fmcp_call_number(const fmcp_call *call, const char *name, double *value, fmcp_error **err);
+
+// A boolean argument.
+//
+// \param name  the argument's name, with a terminating zero
+// \param value where to write it; required
+fmcp_status fmcp_call_boolean(const fmcp_call *call, const char *name, bool *value, fmcp_error **err);
+
+// The URI of a resource that is read, decoded; none for other calls. Lives as long as the call.
+fmcp_text fmcp_call_uri(const fmcp_call *call);
+
+// What the call is for; FMCP_TARGET_NONE for NULL.
+fmcp_target fmcp_call_target(const fmcp_call *call);
+
+// The tag under which its definition was added to an fmcp_engine; 0 for NULL and for what has no definition.
+uint64_t fmcp_call_tag(const fmcp_call *call);
+
+// The number that names this call in events; never given twice by one server or engine. 0 for NULL.
+uint64_t fmcp_call_key(const fmcp_call *call);
+
+// The stream that it came on; 0 for NULL.
+uint32_t fmcp_call_stream(const fmcp_call *call);
+
+// The request's method.
+fmcp_text fmcp_call_method(const fmcp_call *call);
+
+// The request's id as JSON text, as the client wrote it.
+fmcp_text fmcp_call_id(const fmcp_call *call);
+
+// The revision of MCP that the request falls under, for example "2026-07-28".
+fmcp_text fmcp_call_revision(const fmcp_call *call);
+
+// All parameters as JSON text, as the client wrote them; none where it sent none.
+fmcp_text fmcp_call_params(const fmcp_call *call);
+
+// The `_meta` of the parameters as JSON text; none where the client sent none.
+fmcp_text fmcp_call_meta(const fmcp_call *call);
+
+// What the client says it is, as the JSON text of an `Implementation`; none where it said nothing.
+fmcp_text fmcp_call_client_info(const fmcp_call *call);
+
+// What the client can do, as the JSON text of a `ClientCapabilities`.
+fmcp_text fmcp_call_client_capabilities(const fmcp_call *call);
+
+// What the URI gave a variable of the resource template, percent-decoded; none where the template has no such variable
+// or the URI leaves it out.
+fmcp_text fmcp_call_variable(const fmcp_call *call, const char *name);
+
+// The argument or variable that is to be completed; none for other calls.
+fmcp_text fmcp_call_completion_argument(const fmcp_call *call);
+
+// What was typed so far of the argument that is to be completed; none for other calls.
+fmcp_text fmcp_call_completion_value(const fmcp_call *call);
+
+// True as soon as nobody waits for the answer: the client cancelled the request or is gone, or it ran too long. Work
+// that takes its time should look now and then, and stop.
+bool fmcp_call_is_cancelled(const fmcp_call *call);
+
+// Tells the client how far the work is, if it asked. Values that do not rise are not sent.
+//
+// \param progress how far it is; a finite number
+// \param total    out of how much; NAN where that is not known
+// \param message  one line for a person, or none
+fmcp_status fmcp_call_progress(fmcp_call *call, double progress, double total, fmcp_text message, fmcp_error **err);
+
+// Sends the client a line of text as a log message, if it wants one of this level.
+//
+// \param level an fmcp_log_level
+// \param text  the line
+fmcp_status fmcp_call_log(fmcp_call *call, int32_t level, fmcp_text text, fmcp_error **err);
+
+// The same with any value, and with a name of who logs.
+//
+// \param level  an fmcp_log_level
+// \param logger who logs, or none
+// \param data   the value, as JSON text
+fmcp_status fmcp_call_log_json(fmcp_call *call, int32_t level, fmcp_text logger, fmcp_text data, fmcp_error **err);
+
+// Sends a notification that belongs to this call.
+//
+// \param method its method
+// \param params the JSON text of an object, or none
+fmcp_status fmcp_call_notify(fmcp_call *call, fmcp_text method, fmcp_text params, fmcp_error **err);
+
+// Asks the client something (`sampling/createMessage`, `elicitation/create`, `roots/list`, ...) and returns at once; the
+// handler gets the answer, once. In an own loop fmcp_engine_poll() calls it. FMCP_STATUS_STATE where this client takes no
+// such requests: in revision 2026-07-28 none does.
+//
+// \param method     the request's method
+// \param params     the JSON text of an object, or none
+// \param timeout_ms how long the client has, 0 for ever, a negative number: as the server's limits say
+// \param handler    what gets the answer; required. Must return soon.
+// \param user_data  passed to the handler; taken over on FMCP_STATUS_OK only
+// \param destroy    called with user_data after the handler, or when there will be no answer; or NULL
+fmcp_status fmcp_call_request(fmcp_call *call,
+                              fmcp_text method,
+                              fmcp_text params,
+                              int64_t timeout_ms,
+                              fmcp_response_handler handler,
+                              void *user_data,
+                              fmcp_destroy destroy,
+                              fmcp_error **err);
+
+// Makes an engine from a configuration, the same JSON object as that of fmcp_server_from_config().
+//
+// \param out where to write the new engine; required
+fmcp_status fmcp_engine_new(fmcp_text config, fmcp_engine **out, fmcp_error **err);
+
+// Opens a stream: a client is there.
+//
+// \param now    milliseconds on your clock
+// \param stream where to write the stream's number; required
+fmcp_status fmcp_engine_open(fmcp_engine *engine, uint64_t now, uint32_t *stream, fmcp_error **err);
+
+// Feeds bytes of a client's, cut anywhere. What the client does wrong is answered to the client and no error here.
+//
+// \param bytes not needed after the call; may be NULL when `len` is 0
+// \param now   milliseconds on your clock
+fmcp_status fmcp_engine_receive(fmcp_engine *engine,
+                                uint32_t stream,
+                                const uint8_t *bytes,
+                                size_t len,
+                                uint64_t now,
+                                fmcp_error **err);
+
+// The client sends no more. FMCP_EVENT_DRAINED tells when everything of it is answered or given up.
+fmcp_status fmcp_engine_end_of_input(fmcp_engine *engine, uint32_t stream, uint64_t now, fmcp_error **err);
+
+// Nothing can be sent to the client any more: everything of its stream is over, and the stream is forgotten.
+fmcp_status fmcp_engine_close(fmcp_engine *engine, uint32_t stream, uint64_t now, fmcp_error **err);
+
+// Ends every subscription and refuses new requests. Calls that run may still be answered.
+fmcp_status fmcp_engine_shutdown(fmcp_engine *engine, uint64_t now, fmcp_error **err);
+
+// Takes what is to be done next. After every input, answer and timeout, take outputs until there are none.
+//
+// \param out where to write the new output, or NULL where there is nothing to do; required
+fmcp_status fmcp_engine_poll(fmcp_engine *engine, fmcp_output **out, fmcp_error **err);
+
+// When fmcp_engine_handle_timeout() wants to be called if nothing else happens before, on your clock; UINT64_MAX: never.
+// The same for NULL.
+uint64_t fmcp_engine_poll_timeout(const fmcp_engine *engine);
+
+// Does what is due. Calling it early or late does no harm.
+fmcp_status fmcp_engine_handle_timeout(fmcp_engine *engine, uint64_t now, fmcp_error **err);
+
+// Frees an engine. Calls that were retained live on, and their answers reach nobody. NULL does nothing.
+void fmcp_engine_free(fmcp_engine *engine);
+
+// Adds a tool.
+//
+// \param definition the JSON text of a `Tool`, as the newest revision writes it
+// \param tag        a number of your choice, which fmcp_call_tag() gives back
+// \param now        milliseconds on your clock
+fmcp_status fmcp_engine_add_tool(fmcp_engine *engine,
+                                 fmcp_text definition,
+                                 uint64_t tag,
+                                 uint64_t now,
+                                 fmcp_error **err);
+
+// Adds a resource.
+//
+// \param definition the JSON text of a `Resource`, as the newest revision writes it
+// \param tag        a number of your choice, which fmcp_call_tag() gives back
+// \param now        milliseconds on your clock
+fmcp_status fmcp_engine_add_resource(fmcp_engine *engine,
+                                     fmcp_text definition,
+                                     uint64_t tag,
+                                     uint64_t now,
+                                     fmcp_error **err);
+
+// Adds a resource template.
+//
+// \param definition the JSON text of a `ResourceTemplate`, as the newest revision writes it
+// \param tag        a number of your choice, which fmcp_call_tag() gives back
+// \param now        milliseconds on your clock
+fmcp_status fmcp_engine_add_resource_template(fmcp_engine *engine,
+                                              fmcp_text definition,
+                                              uint64_t tag,
+                                              uint64_t now,
+                                              fmcp_error **err);
+
+// Adds a prompt.
+//
+// \param definition the JSON text of a `Prompt`, as the newest revision writes it
+// \param tag        a number of your choice, which fmcp_call_tag() gives back
+// \param now        milliseconds on your clock
+fmcp_status fmcp_engine_add_prompt(fmcp_engine *engine,
+                                   fmcp_text definition,
+                                   uint64_t tag,
+                                   uint64_t now,
+                                   fmcp_error **err);
+
+// Removes a tool by its name. Calls of it that run go on.
+fmcp_status fmcp_engine_remove_tool(fmcp_engine *engine, fmcp_text name, uint64_t now, fmcp_error **err);
+
+// Removes a resource by its URI. Calls of it that run go on.
+fmcp_status fmcp_engine_remove_resource(fmcp_engine *engine, fmcp_text uri, uint64_t now, fmcp_error **err);
+
+// Removes a resource template by its text. Calls of it that run go on.
+fmcp_status fmcp_engine_remove_resource_template(fmcp_engine *engine,
+                                                 fmcp_text uri_template,
+                                                 uint64_t now,
+                                                 fmcp_error **err);
+
+// Removes a prompt by its name. Calls of it that run go on.
+fmcp_status fmcp_engine_remove_prompt(fmcp_engine *engine, fmcp_text name, uint64_t now, fmcp_error **err);
+
+// Says that a resource has changed: clients that watch it are told.
+fmcp_status fmcp_engine_resource_updated(fmcp_engine *engine, fmcp_text uri, fmcp_error **err);
+
+// What is to be done or known; FMCP_EVENT_NONE for NULL.
+fmcp_event fmcp_output_event(const fmcp_output *output);
+
+// The stream that it is about; 0 where it is about none.
+uint32_t fmcp_output_stream(const fmcp_output *output);
+
+// The key of the call that it is about; 0 where it is about none.
+uint64_t fmcp_output_key(const fmcp_output *output);
+
+// The text that the event speaks of; none where there is none. Lives as long as the output.
+fmcp_text fmcp_output_text(const fmcp_output *output);
+
+// The parameters of a notification as JSON text; none where there are none. Lives as long as the output.
+fmcp_text fmcp_output_params(const fmcp_output *output);
+
+// What kind of diagnostic it is; FMCP_DIAGNOSTIC_NONE for other outputs.
+fmcp_diagnostic fmcp_output_diagnostic(const fmcp_output *output);
+
+// The call that is to be answered; NULL for other outputs. It is the output's, and goes with it: fmcp_call_retain() makes it
+// yours too.
+fmcp_call *fmcp_output_call(const fmcp_output *output);
+
+// Frees an output, and with it every text that was asked from it. A call that nobody retained is over then: when it was
+// not answered, the client gets an error. NULL does nothing.
+void fmcp_output_free(fmcp_output *output);
 
 // The status with which the failed call returned. FMCP_STATUS_OK for NULL.
 fmcp_status fmcp_error_status(const fmcp_error *error);
@@ -131,6 +618,169 @@ fmcp_text fmcp_message_error(const fmcp_message *message);
 // Frees a message, and with it every text that was asked from it. NULL does nothing.
 void fmcp_message_free(fmcp_message *message);
 
+// Makes a server of this name and version, without tools, that can log; everything else is as the defaults say.
+//
+// \param out where to write the new server; required
+fmcp_status fmcp_server_new(fmcp_text name, fmcp_text version, fmcp_server **out, fmcp_error **err);
+
+// Makes a server from a configuration: a JSON object with `info` (an `Implementation`: name and version), and, all
+// optional, `instructions`, `capabilities`, `revisions`, `pageSize`, `cache`, `outputValidation`, `identify`, `delegate`,
+// `extraMethods`, `catalogue` and `limits`. `capabilities` should say `"logging":{}` where handlers log.
+//
+// \param out where to write the new server; required
+fmcp_status fmcp_server_from_config(fmcp_text config,
+                                    fmcp_server **out,
+                                    fmcp_error **err);
+
+// Adds a tool. A server that runs tells its clients.
+//
+// \param definition the JSON text of a `Tool`, as the newest revision writes it; clients of older ones get it in theirs
+// \param handler    what answers its calls; required
+// \param user_data  passed to the handler; taken over on FMCP_STATUS_OK only
+// \param destroy    called with user_data when the server is freed and no call of the handler runs any more; or NULL
+fmcp_status fmcp_server_add_tool(fmcp_server *server,
+                                 fmcp_text definition,
+                                 fmcp_call_handler handler,
+                                 void *user_data,
+                                 fmcp_destroy destroy,
+                                 fmcp_error **err);
+
+// Adds a resource. A server that runs tells its clients.
+//
+// \param definition the JSON text of a `Resource`
+// \param handler    what answers its calls; required
+// \param user_data  passed to the handler; taken over on FMCP_STATUS_OK only
+// \param destroy    called with user_data when the server is freed and no call of the handler runs any more; or NULL
+fmcp_status fmcp_server_add_resource(fmcp_server *server,
+                                     fmcp_text definition,
+                                     fmcp_call_handler handler,
+                                     void *user_data,
+                                     fmcp_destroy destroy,
+                                     fmcp_error **err);
+
+// Adds a resource template; fmcp_call_variable() has what a URI gives its variables. A server that runs tells its clients.
+//
+// \param definition the JSON text of a `ResourceTemplate`
+// \param handler    what answers its calls; required
+// \param user_data  passed to the handler; taken over on FMCP_STATUS_OK only
+// \param destroy    called with user_data when the server is freed and no call of the handler runs any more; or NULL
+fmcp_status fmcp_server_add_resource_template(fmcp_server *server,
+                                              fmcp_text definition,
+                                              fmcp_call_handler handler,
+                                              void *user_data,
+                                              fmcp_destroy destroy,
+                                              fmcp_error **err);
+
+// Adds a prompt. A server that runs tells its clients.
+//
+// \param definition the JSON text of a `Prompt`
+// \param handler    what answers its calls; required
+// \param user_data  passed to the handler; taken over on FMCP_STATUS_OK only
+// \param destroy    called with user_data when the server is freed and no call of the handler runs any more; or NULL
+fmcp_status fmcp_server_add_prompt(fmcp_server *server,
+                                   fmcp_text definition,
+                                   fmcp_call_handler handler,
+                                   void *user_data,
+                                   fmcp_destroy destroy,
+                                   fmcp_error **err);
+
+// Adds what completes an argument of a prompt, or a variable of a resource template, that was added before. The handler
+// answers with fmcp_call_respond_completion(). The server must not run yet.
+//
+// \param of        the prompt's name or the resource template's text
+// \param argument  the argument's or variable's name
+// \param handler   what answers; required
+// \param user_data passed to the handler; taken over on FMCP_STATUS_OK only
+// \param destroy   called with user_data when the server is freed and no call of the handler runs any more; or NULL
+fmcp_status fmcp_server_add_completion(fmcp_server *server,
+                                       fmcp_text of,
+                                       fmcp_text argument,
+                                       fmcp_call_handler handler,
+                                       void *user_data,
+                                       fmcp_destroy destroy,
+                                       fmcp_error **err);
+
+// Sets what answers everything that no other handler does: the methods that the configuration delegates or adds
+// (`delegate`, `extraMethods`, `catalogue`). In the place of an earlier one, which is destroyed.
+//
+// \param handler   what answers; required
+// \param user_data passed to the handler; taken over on FMCP_STATUS_OK only
+// \param destroy   called with user_data when the server is freed and no call of the handler runs any more; or NULL
+fmcp_status fmcp_server_set_delegate(fmcp_server *server,
+                                     fmcp_call_handler handler,
+                                     void *user_data,
+                                     fmcp_destroy destroy,
+                                     fmcp_error **err);
+
+// Removes a tool by its name. Calls of it that run go on; its user data is destroyed with the server.
+fmcp_status fmcp_server_remove_tool(fmcp_server *server, fmcp_text name, fmcp_error **err);
+
+// Removes a resource by its URI. Calls of it that run go on; its user data is destroyed with the server.
+fmcp_status fmcp_server_remove_resource(fmcp_server *server, fmcp_text uri, fmcp_error **err);
+
+// Removes a resource template by its text. Calls of it that run go on; its user data is destroyed with the server.
+fmcp_status fmcp_server_remove_resource_template(fmcp_server *server, fmcp_text uri_template, fmcp_error **err);
+
+// Removes a prompt by its name. Calls of it that run go on; its user data is destroyed with the server.
+fmcp_status fmcp_server_remove_prompt(fmcp_server *server, fmcp_text name, fmcp_error **err);
+
+// Says that a resource has changed: clients that watch it are told.
+fmcp_status fmcp_server_resource_updated(fmcp_server *server, fmcp_text uri, fmcp_error **err);
+
+// Frees a server. One that runs is stopped first, as by fmcp_server_stop(). User data of handlers is destroyed before this
+// returns, but for handlers that are still inside a call. NULL does nothing.
+void fmcp_server_free(fmcp_server *server);
+
+// Serves the client at standard input and output, and returns when it is gone or fmcp_server_stop() was called. From its
+// start on, whatever the process prints to standard output goes to standard error, for the rest of the process: the way to
+// the client carries messages alone.
+//
+// \param options a JSON object with any of `maxThreads`, `takeoverUs`, `highWaterBytes`, `lingerMs`, `stackBytes` and `debug`,
+//                or none for the defaults
+fmcp_status fmcp_server_run_stdio(fmcp_server *server,
+                                  fmcp_text options,
+                                  fmcp_error **err);
+
+// The same without waiting: fmcp_server_wait() does. The standard streams are given back by fmcp_server_stop().
+//
+// \param options as of fmcp_server_run_stdio()
+fmcp_status fmcp_server_start_stdio(fmcp_server *server, fmcp_text options, fmcp_error **err);
+
+// Serves the client at the other end of two descriptors (pipes, a socket and a duplicate of it, a terminal), without
+// waiting: fmcp_server_wait() does. The descriptors stay yours, and may be closed as soon as this returns: the server
+// works on duplicates.
+//
+// \param input   what the client sends is read here
+// \param output  what the client gets is written here
+// \param options as of fmcp_server_run_stdio()
+fmcp_status fmcp_server_start_fds(fmcp_server *server,
+                                  int32_t input,
+                                  int32_t output,
+                                  fmcp_text options,
+                                  fmcp_error **err);
+
+// Waits until the client is gone or the server was stopped. From several threads, if you like.
+fmcp_status fmcp_server_wait(fmcp_server *server, fmcp_error **err);
+
+// Ends a server that runs: subscriptions are ended, what is answered is sent, calls that run are told to stop and not
+// waited for. From any thread or handler, but not from a signal handler. One that has ended already is fine.
+fmcp_status fmcp_server_stop(fmcp_server *server, fmcp_error **err);
+
+// How the request ended; FMCP_OUTCOME_NONE for NULL.
+fmcp_outcome fmcp_response_outcome(const fmcp_response *response);
+
+// The result as JSON text, as the client wrote it; none without one.
+fmcp_text fmcp_response_result(const fmcp_response *response);
+
+// The code of the client's error; 0 without one.
+int64_t fmcp_response_error_code(const fmcp_response *response);
+
+// The message of the client's error; none without one.
+fmcp_text fmcp_response_error_message(const fmcp_response *response);
+
+// A zero-terminated string as a text, without its zero; no text for NULL. It points to the string, which stays yours.
+fmcp_text fmcp_text_of(const char *terminated);
+
 // The version of the library that is running, as "MAJOR.MINOR.PATCH" with a terminating zero. Compare it with
 // FMCP_VERSION, the version of the header that the program was compiled with. The text lives for ever.
 const char *fmcp_version(void);
@@ -140,3 +790,6 @@ const char *fmcp_version(void);
 #endif  // __cplusplus
 
 #endif  /* FERROMCP_H */
+
+/* No text. */
+#define FMCP_NONE fmcp_text_of(NULL)

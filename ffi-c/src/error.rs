@@ -6,6 +6,7 @@
 use crate::guard;
 use crate::handle;
 use crate::text::Text;
+use ferromcp_engine::LocalError;
 use ferromcp_engine::jsonrpc::Fault;
 
 /// How a call went. Numbers are never reused.
@@ -20,6 +21,10 @@ pub enum Status {
     Protocol = 2,
     /// A defect in the library. The object that was worked on must not be used again, except to free it.
     Panic = 3,
+    /// The operating system refused something.
+    Io = 4,
+    /// Not now: the call is answered, the server is not in this state, a limit is reached, the client takes no requests.
+    State = 5,
 }
 
 /// What went wrong. Owned by whoever received it; freed with fmcp_error_free().
@@ -39,6 +44,11 @@ impl Error {
         Self { status: Status::InvalidArgument, text: text.into(), code: 0, id: None }
     }
 
+    /// Nobody's fault, or a matter of timing: what was asked can't be done now.
+    pub(crate) fn state(text: impl Into<String>) -> Self {
+        Self { status: Status::State, text: text.into(), code: 0, id: None }
+    }
+
     /// Our own fault; `text` is what the panic said.
     pub(crate) fn panic(text: &str) -> Self {
         Self { status: Status::Panic, text: text.to_owned(), code: 0, id: None }
@@ -52,6 +62,32 @@ impl From<Fault<'_>> for Error {
             text: fault.error.message,
             code: fault.error.code,
             id: fault.id.map(str::to_owned),
+        }
+    }
+}
+
+impl From<LocalError> for Error {
+    fn from(error: LocalError) -> Self {
+        let text = error.to_string();
+        match error {
+            LocalError::NoBackChannel | LocalError::CapabilityNotDeclared(_) | LocalError::Limit(_) => {
+                Self::state(text)
+            }
+            // Whatever else there is or will be is about what was passed.
+            _ => Self::argument(text),
+        }
+    }
+}
+
+impl From<runtime::Error> for Error {
+    fn from(error: runtime::Error) -> Self {
+        let text = error.to_string();
+        match error {
+            runtime::Error::Engine(error) => error.into(),
+            runtime::Error::Io(_) => Self { status: Status::Io, text, code: 0, id: None },
+            runtime::Error::Panicked => Self::panic(&text),
+            // A forked child, standard streams that are taken: and what may come, is about the moment.
+            _ => Self::state(text),
         }
     }
 }

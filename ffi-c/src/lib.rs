@@ -5,15 +5,24 @@
 //! (`cbindgen.toml`) states the conventions once for every function, so the functions say only what is special to them.
 //!
 //! Reading order: [`guard`] (every export runs inside it), [`handle`] (the only place where a raw pointer becomes a
-//! reference), [`error`], then one file for each kind of object.
+//! reference), [`error`], [`text`], then one file or folder for each kind of object: [`call`] (what both styles have in
+//! common), [`server`] (handlers and the ready-made loop), [`engine`] (a loop of the caller's own), [`message`].
 
 // The contract for pointers is the same for every export and stands in the header's prose; a "# Safety" heading in each
 // comment would be copied into the header, where the word means nothing.
 #![allow(clippy::missing_safety_doc)]
+// An export has as many parameters as C needs: texts, and for every function that can fail a place for the error.
+#![allow(clippy::too_many_arguments)]
 
+pub mod call;
+pub mod engine;
 pub mod error;
 mod guard;
 mod handle;
+pub mod handler;
+#[cfg(test)]
+mod layout;
 pub mod message;
+pub mod server;
 pub mod text;
 pub mod version;

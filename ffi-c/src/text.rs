@@ -1,10 +1,13 @@
-//! Text on its way out: a pointer and a length.
+//! Text across the border: a pointer and a length.
 
+use crate::guard;
+use crate::handle;
 use std::ffi::c_char;
 use std::ptr;
 
-/// A piece of UTF-8 text that belongs to the object it was asked from. `data` is not terminated by a zero byte, and is
-/// NULL where there is no text (which is not the same as an empty text).
+/// A piece of UTF-8 text: from the library it belongs to the object that it was asked from, into the library it stays
+/// yours. `data` is not terminated by a zero byte, and is NULL where there is no text (which is not the same as an empty
+/// text).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Text {
@@ -27,4 +30,11 @@ impl Text {
     pub(crate) fn of_option(text: Option<&str>) -> Self {
         text.map_or(Self::NONE, Self::of)
     }
+}
+
+/// A zero-terminated string as a text, without its zero; no text for NULL. It points to the string, which stays yours.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_text_of(terminated: *const c_char) -> Text {
+    // SAFETY: null or zero-terminated, by the header's contract.
+    guard::value(Text::NONE, || unsafe { handle::text_of(terminated) })
 }

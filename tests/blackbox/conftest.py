@@ -7,6 +7,7 @@ a second to start; a test that fails, ends the process or leaves it unwell costs
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,11 +16,18 @@ import pytest
 from process import Process
 from wire import Wire, revision_of
 
-FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "tests" / "fixtures"
+NODE = shutil.which("node") or "node"
 SERVED = (sys.executable, "-m", "ferromcp", "run")
 COMMANDS: dict[str, tuple[str, ...]] = {
     # A server written for FerroMCP.
     "native": (sys.executable, str(FIXTURES / "native.py")),
+    # The same in JavaScript.
+    "node": (NODE, str(ROOT / "node" / "test" / "fixtures" / "native.mjs")),
+    # The same in C and in C++.
+    "c": (str(ROOT / "target" / "c-tests" / "fixture" / "native-c"),),
+    "cpp": (str(ROOT / "target" / "c-tests" / "fixture" / "native-cpp"),),
     # Ordinary servers of other libraries, served by FerroMCP with no change to them.
     "fastmcp": (*SERVED, str(FIXTURES / "plain_fastmcp.py")),
     "mcpserver": (*SERVED, str(FIXTURES / "plain_mcpserver.py")),
@@ -41,7 +49,7 @@ def command_of(file: str) -> tuple[str, ...]:
     )
 
 
-OURS = ("native", "fastmcp", "mcpserver")
+OURS = ("native", "node", "c", "cpp", "fastmcp", "mcpserver")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -44,7 +44,7 @@ def test_b2_cancelled_coroutine(wire: Wire, tmp_path: Path, id: Any) -> None:
     assert_stopped_and_silent(wire, id, path)
 
 
-@pytest.mark.servers("native")
+@pytest.mark.servers("native", "node", "c", "cpp")
 def test_b2_cancelled_sync_tool_that_polls(wire: Wire, tmp_path: Path) -> None:
     path = tmp_path / "marks"
     id = wire.start("count_sync", path=str(path), ms=10_000)

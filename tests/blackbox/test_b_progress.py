@@ -78,7 +78,7 @@ def test_b11_progress_of_two_requests_is_not_mixed(wire: Wire) -> None:
     assert by_token == {(int, 1): list(range(1, 21)), (str, "1"): list(range(1, 21))}
 
 
-@pytest.mark.servers("native")
+@pytest.mark.servers("native", "node", "c", "cpp")
 def test_b11_eight_threads_report_at_once(wire: Wire) -> None:
     """H12 too: callbacks from many threads neither mix lines nor lock each other out."""
     progress = with_token(wire, "crowd", "crowd", n=200)

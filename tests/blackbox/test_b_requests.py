@@ -12,9 +12,20 @@ from conftest import Start
 from process import PATIENCE
 from wire import Wire, failed, text_of
 
+# JavaScript has one thread for all tools: one that blocks holds up the others, and not the protocol.
+WITH_THREADS = pytest.mark.servers("native", "c", "cpp", "fastmcp", "mcpserver")
 
-@pytest.mark.parametrize("tool", ["block", "slow"])
-def test_b1_a_waiting_tool_delays_nobody(wire: Wire, tool: str) -> None:
+
+@WITH_THREADS
+def test_b1_a_blocking_tool_delays_nobody(wire: Wire) -> None:
+    delays_nobody(wire, "block")
+
+
+def test_b1_a_waiting_tool_delays_nobody(wire: Wire) -> None:
+    delays_nobody(wire, "slow")
+
+
+def delays_nobody(wire: Wire, tool: str) -> None:
     waiting = wire.start(tool, ms=600)
     took = []
     for _ in range(8):
@@ -27,13 +38,15 @@ def test_b1_a_waiting_tool_delays_nobody(wire: Wire, tool: str) -> None:
     assert text_of(wire.answer(waiting)["result"]) == "done"
 
 
-def test_b1_a_computing_tool_does_not_stop_what_the_engine_answers(wire: Wire) -> None:
-    computing = wire.start("busy", ms=500)
+@pytest.mark.parametrize("tool", ["block", "busy"])
+def test_b1_a_computing_tool_does_not_stop_what_the_engine_answers(wire: Wire, tool: str) -> None:
+    computing = wire.start(tool, ms=500)
     took = [wire.alive() for _ in range(10)]
     assert statistics.median(took) < 0.1 * PATIENCE
     wire.answer(computing)
 
 
+@WITH_THREADS
 @pytest.mark.parametrize(("number", "ms", "bound"), [(2, 500, 0.8), (12, 300, 1.2)])
 def test_b1_blocking_tools_run_beside_each_other(wire: Wire, number: int, ms: int, bound: float) -> None:
     began = time.monotonic()
@@ -43,9 +56,9 @@ def test_b1_blocking_tools_run_beside_each_other(wire: Wire, number: int, ms: in
     assert time.monotonic() - began < bound * PATIENCE
 
 
-def test_b1_answers_come_as_they_are_ready(wire: Wire) -> None:
+def test_b1_answers_come_as_they_are_ready(wire: Wire, server: str) -> None:
     """A slow call ahead of quick ones in the same write: the quick ones are answered first."""
-    slow = wire.call_frame("block", {"ms": 400}, id="slow")
+    slow = wire.call_frame("slow" if server == "node" else "block", {"ms": 400}, id="slow")
     quick = [wire.call_frame("echo", {"text": str(n)}, id=f"quick-{n}") for n in range(50)]
     wire.process.write(slow + b"".join(quick))
     order = [wire.receive()["id"] for _ in range(51)]

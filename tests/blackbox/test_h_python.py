@@ -16,6 +16,7 @@ from process import PATIENCE, Process
 from wire import Wire, text_of
 
 ONLY_NATIVE = pytest.mark.servers("native")
+WRITTEN_FOR_US = pytest.mark.servers("native", "node")
 
 
 @ONLY_NATIVE
@@ -78,7 +79,7 @@ def test_h4_memory_does_not_grow_with_requests(server: str, era: str, start: Sta
     wire.alive()
 
 
-@ONLY_NATIVE
+@WRITTEN_FOR_US
 def test_h5_schemas_are_compiled_once(wire: Wire, server: str) -> None:
     """A call of the tool with a thousand-member schema costs about what any call costs."""
 
@@ -95,6 +96,7 @@ def test_h5_schemas_are_compiled_once(wire: Wire, server: str) -> None:
     assert wire.call("wide", values={"field_1": "one"})["isError"] is True
 
 
+@pytest.mark.servers("native", "fastmcp", "mcpserver")
 def test_h8_a_context_variable_stays_in_its_request(wire: Wire) -> None:
     assert text_of(wire.call("remember", name="Ada")) == "Ada"
     assert text_of(wire.call("recall")) == "nobody"
@@ -118,10 +120,11 @@ def test_h9_no_run_time_dependencies(server: str) -> None:
     assert [need for need in needs if "extra ==" not in need.replace("'", '"')] == []
 
 
-@ONLY_NATIVE
+@WRITTEN_FOR_US
 @pytest.mark.eras("legacy")
 def test_h12_a_busy_interpreter_does_not_delay_the_engine(wire: Wire) -> None:
-    """1,000 pings while Python code computes without a pause: answered without ever asking for the lock."""
+    """1,000 pings while a tool computes without a pause: answered without ever asking for Python's lock, or
+    JavaScript's thread."""
     busy = wire.start("busy", ms=1500)
     took = []
     for _ in range(1000):
@@ -134,7 +137,7 @@ def test_h12_a_busy_interpreter_does_not_delay_the_engine(wire: Wire) -> None:
     wire.answer(busy)
 
 
-@ONLY_NATIVE
+@WRITTEN_FOR_US
 def test_h12_calls_of_many_threads_do_not_lock_up(wire: Wire) -> None:
     """Blocking, computing, reporting and logging at once, round after round."""
     for _ in range(3):

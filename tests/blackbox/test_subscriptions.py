@@ -18,7 +18,7 @@ ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 TOOLS_CHANGED = "notifications/tools/list_changed"
 
 # fastmcp declares no change notifications in the modern era, and has no handler for subscriptions.
-HOLDS_SUBSCRIPTIONS = pytest.mark.servers("native", "mcpserver")
+HOLDS_SUBSCRIPTIONS = pytest.mark.servers("native", "node", "c", "cpp", "mcpserver")
 
 
 def listen(wire: Wire, id: Any, **wanted: Any) -> Message:
@@ -56,7 +56,7 @@ def test_e14_legacy_peers_are_told_unasked(server: str, start: Start) -> None:
     assert wire.call("grown_legacy")
 
 
-@pytest.mark.servers("native")
+@pytest.mark.servers("native", "node", "c", "cpp")
 def test_e14_two_changes_within_ten_milliseconds(server: str, start: Start) -> None:
     """At least one notification after the last change; not necessarily one for each."""
     wire = start(server)
@@ -132,12 +132,12 @@ def test_subscription_holds_up_nothing(wire: Wire) -> None:
     "params",
     [{}, {"notifications": None}, {"notifications": []}, {"notifications": {"toolsListChanged": "yes"}}],
 )
-@pytest.mark.servers("native")
+@pytest.mark.servers("native", "node", "c", "cpp")
 def test_malformed_subscription(wire: Wire, params: dict[str, Any]) -> None:
     assert wire.error("subscriptions/listen", params, valid=False)["code"] == -32602
 
 
-@pytest.mark.servers("native")
+@pytest.mark.servers("native", "node", "c", "cpp")
 def test_legacy_resource_subscription(server: str, start: Start) -> None:
     """Subscribed peers hear of an update, and no longer once they unsubscribe."""
     wire = start(server)
@@ -151,7 +151,7 @@ def test_legacy_resource_subscription(server: str, start: Start) -> None:
     assert wire.quiet(0.1) == []
 
 
-@pytest.mark.servers("native")
+@pytest.mark.servers("native", "node", "c", "cpp")
 def test_modern_resource_subscription(server: str, start: Start) -> None:
     wire = start(server, "modern")
     agreed = listen(wire, 0, resourceSubscriptions=["mem://greeting"])

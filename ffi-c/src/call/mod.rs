@@ -1,0 +1,200 @@
+//! A request that C code answers, in either style.
+//!
+//! Decides who owns a call and what becomes of one that nobody answers. What can be read from it is in [`read`] and
+//! [`arguments`], how it is answered in [`answer`], what may be sent before in [`tell`].
+//!
+//! A call has several owners: the library while the handler runs, and everybody who retained it. When the last one lets
+//! go of a call that is not answered, it is answered with an error, so that no client waits for ever.
+
+pub mod answer;
+pub mod arguments;
+pub mod read;
+pub mod tell;
+
+use crate::engine::Core;
+use crate::error::Error;
+use crate::guard;
+use crate::handle;
+use crate::server::waiting::{Responder, Waiting};
+use crate::text::Text;
+use ferromcp_engine::{self as engine, LocalError, LogLevel, PeerError, Reply, Target};
+use runtime::Endpoint;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// A request of a client that your code answers. See "Calls" at the top of this file.
+pub struct Call {
+    request: engine::Call,
+    line: Line,
+    answered: AtomicBool,
+    /// Texts that were asked for and had to be decoded. Each stays where it is.
+    decoded: Mutex<Vec<Arc<str>>>,
+}
+
+/// The way back to the engine.
+pub(crate) enum Line {
+    /// Of the ready-made loop.
+    Served { endpoint: Arc<Endpoint>, waiting: Arc<Waiting> },
+    /// Of a loop of the caller's own.
+    Own(Arc<Core>),
+}
+
+impl Call {
+    pub(crate) fn new(request: engine::Call, line: Line) -> Self {
+        Self { request, line, answered: AtomicBool::new(false), decoded: Mutex::new(Vec::new()) }
+    }
+
+    /// Answers once: `send` runs only if nobody has answered before, and a refused answer leaves the call open.
+    fn answer(&self, send: impl FnOnce(&Line, &engine::Call) -> Result<bool, Error>) -> Result<(), Error> {
+        if self.answered.swap(true, Ordering::AcqRel) {
+            return Err(Error::state("this call is answered already"));
+        }
+        // False: the client does not wait any more, which is no fault of the caller's.
+        send(&self.line, &self.request).map(drop).inspect_err(|_| self.answered.store(false, Ordering::Release))
+    }
+
+    fn respond(&self, reply: Reply<'_>) -> Result<(), Error> {
+        self.answer(|line, request| line.respond(request.key, reply))
+    }
+
+    fn fail(&self, error: &PeerError) -> Result<(), Error> {
+        self.answer(|line, request| line.fail(request.key, error))
+    }
+
+    /// Keeps a decoded text as long as the call lives.
+    fn keep(&self, text: String) -> Text {
+        let text: Arc<str> = text.into();
+        let view = Text::of(&text);
+        self.decoded.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        view
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        if !self.answered.load(Ordering::Acquire) {
+            let text = match self.request.target {
+                Target::Tool(_) => "The tool gave no answer.",
+                _ => "The handler gave no answer.",
+            };
+            // Where this fails too there is nobody left to tell.
+            let _ = self.line.fail(self.request.key, &PeerError::internal(text));
+        }
+        self.line.forget(self.request.key);
+    }
+}
+
+impl Line {
+    fn respond(&self, key: engine::RequestKey, reply: Reply<'_>) -> Result<bool, Error> {
+        match self {
+            Self::Served { endpoint, .. } => Ok(endpoint.respond(key, reply)?),
+            Self::Own(core) => core.command(|server, now| server.respond(key, reply, now)),
+        }
+    }
+
+    fn fail(&self, key: engine::RequestKey, error: &PeerError) -> Result<bool, Error> {
+        match self {
+            Self::Served { endpoint, .. } => Ok(endpoint.fail(key, error)?),
+            Self::Own(core) => core.command(|server, now| server.fail(key, error, now)),
+        }
+    }
+
+    fn fail_unknown_resource(&self, key: engine::RequestKey, uri: &str) -> Result<bool, Error> {
+        match self {
+            Self::Served { endpoint, .. } => Ok(endpoint.fail_unknown_resource(key, uri)?),
+            Self::Own(core) => core.command(|server, now| server.fail_unknown_resource(key, uri, now)),
+        }
+    }
+
+    fn progress(
+        &self,
+        key: engine::RequestKey,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<&str>,
+    ) -> Result<bool, Error> {
+        match self {
+            Self::Served { endpoint, .. } => Ok(endpoint.progress(key, progress, total, message)?),
+            Self::Own(core) => core.command(|server, _| server.progress(key, progress, total, message)),
+        }
+    }
+
+    fn log(&self, key: engine::RequestKey, level: LogLevel, logger: Option<&str>, data: &str) -> Result<bool, Error> {
+        match self {
+            Self::Served { endpoint, .. } => Ok(endpoint.log(key, level, logger, data)?),
+            Self::Own(core) => core.command(|server, _| server.log(key, level, logger, data)),
+        }
+    }
+
+    fn notify(&self, key: engine::RequestKey, method: &str, params: Option<&str>) -> Result<bool, Error> {
+        match self {
+            Self::Served { endpoint, .. } => Ok(endpoint.notify(key, method, params)?),
+            Self::Own(core) => core.command(|server, _| server.notify(key, method, params)),
+        }
+    }
+
+    /// Asks the client. The responder is kept until the answer is there; a refused request leaves it to the caller.
+    fn request(
+        &self,
+        call: &engine::Call,
+        method: &str,
+        params: Option<&str>,
+        timeout_ms: Option<u64>,
+        responder: Responder,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Served { endpoint, waiting } => {
+                waiting.ask(responder, || Ok(endpoint.request(Some(call.key), method, params, timeout_ms)?))
+            }
+            Self::Own(core) => core.waiting.ask(responder, || {
+                core.command(|server, now| server.request(call.stream, Some(call.key), method, params, timeout_ms, now))
+            }),
+        }
+    }
+
+    fn is_cancelled(&self, key: engine::RequestKey) -> bool {
+        match self {
+            Self::Served { endpoint, .. } => endpoint.is_cancelled(key),
+            Self::Own(core) => core.is_cancelled(key),
+        }
+    }
+
+    /// Nobody will ask for this call any more.
+    fn forget(&self, key: engine::RequestKey) {
+        match self {
+            Self::Served { .. } => {} // An answer has made it forget, and `drop` has just given one.
+            Self::Own(core) => core.forget(key),
+        }
+    }
+}
+
+/// The level that C's number stands for.
+fn level_of(level: i32) -> Result<LogLevel, Error> {
+    let known = usize::try_from(level).ok().and_then(|at| LogLevel::ALL.get(at));
+    known.copied().ok_or_else(|| Error::argument("level is not an fmcp_log_level"))
+}
+
+/// A JSON string with this text.
+fn json_string(text: &str) -> Result<String, Error> {
+    serde_json::to_string(text).map_err(|error| LocalError::NotJson { what: "text", reason: error.to_string() }.into())
+}
+
+/// Makes the call yours too: it lives on when the handler has returned, and is answered later, on any thread. Give it
+/// back with fmcp_call_free(). The result is the same pointer; NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_call_retain(call: *mut Call) -> *mut Call {
+    guard::value(std::ptr::null_mut(), || {
+        // SAFETY: a live call or null, by the header's contract.
+        unsafe { handle::retain(call) };
+        call
+    })
+}
+
+/// Gives back a call that was retained. When it was not answered and nobody else has it, the client gets an error. NULL
+/// does nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_call_free(call: *mut Call) {
+    // SAFETY: the caller gives up a share that fmcp_call_retain() gave, by the header's contract.
+    guard::value((), || unsafe { handle::release(call) });
+}

@@ -1,0 +1,279 @@
+//! What a server is made of: its name, its definitions, its handlers.
+
+use super::Server;
+use super::host::Kind;
+use crate::error::{Error, Status};
+use crate::guard;
+use crate::handle;
+use crate::handler::{CallHandler, Destroy, Handler};
+use crate::text::Text;
+use ferromcp_engine::ServerConfig;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// Makes a server of this name and version, without tools, that can log; everything else is as the defaults say.
+///
+/// \param out where to write the new server; required
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_new(
+    name: Text,
+    version: Text,
+    out: *mut *mut Server,
+    err: *mut *mut Error,
+) -> Status {
+    let body = || {
+        handle::wanted(out, "out")?;
+        // SAFETY: readable bytes, by the header's contract.
+        let (name, version) = unsafe { (handle::text(name, "name")?, handle::text(version, "version")?) };
+        let mut config = ServerConfig::new(name, version);
+        // Any handler may log; the lists are declared by the engine when they hold something.
+        config.capabilities.declare("logging", "{}");
+        let server = Server::new(config)?;
+        // SAFETY: checked for null above, and writable by the header's contract.
+        unsafe { handle::give(out, server) };
+        Ok(())
+    };
+    // SAFETY: null or writable, by the header's contract.
+    unsafe { guard::status(err, body) }
+}
+
+/// Makes a server from a configuration: a JSON object with `info` (an `Implementation`: name and version), and, all
+/// optional, `instructions`, `capabilities`, `revisions`, `pageSize`, `cache`, `outputValidation`, `identify`, `delegate`,
+/// `extraMethods`, `catalogue` and `limits`. `capabilities` should say `"logging":{}` where handlers log.
+///
+/// \param out where to write the new server; required
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_from_config(config: Text, out: *mut *mut Server, err: *mut *mut Error) -> Status {
+    let body = || {
+        handle::wanted(out, "out")?;
+        // SAFETY: readable bytes, by the header's contract.
+        let config = unsafe { handle::text(config, "config") }?;
+        let server = Server::new(ServerConfig::from_json(config)?)?;
+        // SAFETY: checked for null above, and writable by the header's contract.
+        unsafe { handle::give(out, server) };
+        Ok(())
+    };
+    // SAFETY: null or writable, by the header's contract.
+    unsafe { guard::status(err, body) }
+}
+
+/// Adds a tool. A server that runs tells its clients.
+///
+/// \param definition the JSON text of a `Tool`, as the newest revision writes it; clients of older ones get it in theirs
+/// \param handler    what answers its calls; required
+/// \param user_data  passed to the handler; taken over on FMCP_STATUS_OK only
+/// \param destroy    called with user_data when the server is freed and no call of the handler runs any more; or NULL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_add_tool(
+    server: *mut Server,
+    definition: Text,
+    handler: CallHandler,
+    user_data: *mut c_void,
+    destroy: Destroy,
+    err: *mut *mut Error,
+) -> Status {
+    // SAFETY: passed on from our caller.
+    unsafe { add(server, Kind::Tool, definition, handler, user_data, destroy, err) }
+}
+
+/// Adds a resource. A server that runs tells its clients.
+///
+/// \param definition the JSON text of a `Resource`
+/// \param handler    what answers its calls; required
+/// \param user_data  passed to the handler; taken over on FMCP_STATUS_OK only
+/// \param destroy    called with user_data when the server is freed and no call of the handler runs any more; or NULL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_add_resource(
+    server: *mut Server,
+    definition: Text,
+    handler: CallHandler,
+    user_data: *mut c_void,
+    destroy: Destroy,
+    err: *mut *mut Error,
+) -> Status {
+    // SAFETY: passed on from our caller.
+    unsafe { add(server, Kind::Resource, definition, handler, user_data, destroy, err) }
+}
+
+/// Adds a resource template; fmcp_call_variable() has what a URI gives its variables. A server that runs tells its clients.
+///
+/// \param definition the JSON text of a `ResourceTemplate`
+/// \param handler    what answers its calls; required
+/// \param user_data  passed to the handler; taken over on FMCP_STATUS_OK only
+/// \param destroy    called with user_data when the server is freed and no call of the handler runs any more; or NULL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_add_resource_template(
+    server: *mut Server,
+    definition: Text,
+    handler: CallHandler,
+    user_data: *mut c_void,
+    destroy: Destroy,
+    err: *mut *mut Error,
+) -> Status {
+    // SAFETY: passed on from our caller.
+    unsafe { add(server, Kind::Template, definition, handler, user_data, destroy, err) }
+}
+
+/// Adds a prompt. A server that runs tells its clients.
+///
+/// \param definition the JSON text of a `Prompt`
+/// \param handler    what answers its calls; required
+/// \param user_data  passed to the handler; taken over on FMCP_STATUS_OK only
+/// \param destroy    called with user_data when the server is freed and no call of the handler runs any more; or NULL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_add_prompt(
+    server: *mut Server,
+    definition: Text,
+    handler: CallHandler,
+    user_data: *mut c_void,
+    destroy: Destroy,
+    err: *mut *mut Error,
+) -> Status {
+    // SAFETY: passed on from our caller.
+    unsafe { add(server, Kind::Prompt, definition, handler, user_data, destroy, err) }
+}
+
+/// Adds what completes an argument of a prompt, or a variable of a resource template, that was added before. The handler
+/// answers with fmcp_call_respond_completion(). The server must not run yet.
+///
+/// \param of        the prompt's name or the resource template's text
+/// \param argument  the argument's or variable's name
+/// \param handler   what answers; required
+/// \param user_data passed to the handler; taken over on FMCP_STATUS_OK only
+/// \param destroy   called with user_data when the server is freed and no call of the handler runs any more; or NULL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_add_completion(
+    server: *mut Server,
+    of: Text,
+    argument: Text,
+    handler: CallHandler,
+    user_data: *mut c_void,
+    destroy: Destroy,
+    err: *mut *mut Error,
+) -> Status {
+    let body = || {
+        // SAFETY: a live server or null, and readable bytes, by the header's contract.
+        let (server, of, argument) = unsafe {
+            let of = handle::text(of, "of")?;
+            (handle::required(server, "server")?, of, handle::text(argument, "argument")?)
+        };
+        server.add_completion(of, argument, Handler::new(handler, user_data, destroy)?)
+    };
+    // SAFETY: null or writable, by the header's contract.
+    unsafe { guard::status(err, body) }
+}
+
+/// Sets what answers everything that no other handler does: the methods that the configuration delegates or adds
+/// (`delegate`, `extraMethods`, `catalogue`). In the place of an earlier one, which is destroyed.
+///
+/// \param handler   what answers; required
+/// \param user_data passed to the handler; taken over on FMCP_STATUS_OK only
+/// \param destroy   called with user_data when the server is freed and no call of the handler runs any more; or NULL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_set_delegate(
+    server: *mut Server,
+    handler: CallHandler,
+    user_data: *mut c_void,
+    destroy: Destroy,
+    err: *mut *mut Error,
+) -> Status {
+    let body = || {
+        // SAFETY: a live server or null, by the header's contract.
+        let server = unsafe { handle::required(server, "server") }?;
+        let handler = Arc::new(Handler::new(handler, user_data, destroy)?);
+        let before = server.registry.write().delegate.replace(handler);
+        drop(before);
+        Ok(())
+    };
+    // SAFETY: null or writable, by the header's contract.
+    unsafe { guard::status(err, body) }
+}
+
+/// Removes a tool by its name. Calls of it that run go on; its user data is destroyed with the server.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_remove_tool(server: *mut Server, name: Text, err: *mut *mut Error) -> Status {
+    // SAFETY: passed on from our caller.
+    unsafe { remove(server, Kind::Tool, name, "name", err) }
+}
+
+/// Removes a resource by its URI. Calls of it that run go on; its user data is destroyed with the server.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_remove_resource(server: *mut Server, uri: Text, err: *mut *mut Error) -> Status {
+    // SAFETY: passed on from our caller.
+    unsafe { remove(server, Kind::Resource, uri, "uri", err) }
+}
+
+/// Removes a resource template by its text. Calls of it that run go on; its user data is destroyed with the server.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_remove_resource_template(
+    server: *mut Server,
+    uri_template: Text,
+    err: *mut *mut Error,
+) -> Status {
+    // SAFETY: passed on from our caller.
+    unsafe { remove(server, Kind::Template, uri_template, "uri_template", err) }
+}
+
+/// Removes a prompt by its name. Calls of it that run go on; its user data is destroyed with the server.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_remove_prompt(server: *mut Server, name: Text, err: *mut *mut Error) -> Status {
+    // SAFETY: passed on from our caller.
+    unsafe { remove(server, Kind::Prompt, name, "name", err) }
+}
+
+/// Says that a resource has changed: clients that watch it are told.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_resource_updated(server: *mut Server, uri: Text, err: *mut *mut Error) -> Status {
+    let body = || {
+        // SAFETY: a live server or null, and readable bytes, by the header's contract.
+        let (server, uri) = unsafe { (handle::required(server, "server")?, handle::text(uri, "uri")?) };
+        server.command(|engine, _| engine.resource_updated(uri))
+    };
+    // SAFETY: null or writable, by the header's contract.
+    unsafe { guard::status(err, body) }
+}
+
+/// Frees a server. One that runs is stopped first, as by fmcp_server_stop(). User data of handlers is destroyed before this
+/// returns, but for handlers that are still inside a call. NULL does nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_free(server: *mut Server) {
+    // SAFETY: the caller gives up its handle, by the header's contract.
+    guard::value((), || unsafe { handle::free(server) });
+}
+
+/// The body of the exports that add a definition.
+///
+/// # Safety
+/// `server` is live or null, `definition` readable, `err` null or writable.
+unsafe fn add(
+    server: *mut Server,
+    kind: Kind,
+    definition: Text,
+    handler: CallHandler,
+    user_data: *mut c_void,
+    destroy: Destroy,
+    err: *mut *mut Error,
+) -> Status {
+    let body = || {
+        // SAFETY: passed on from our caller.
+        let (server, definition) =
+            unsafe { (handle::required(server, "server")?, handle::text(definition, "definition")?) };
+        server.add(kind, definition, Handler::new(handler, user_data, destroy)?)
+    };
+    // SAFETY: passed on from our caller.
+    unsafe { guard::status(err, body) }
+}
+
+/// The body of the exports that remove a definition; `what` is the parameter's name.
+///
+/// # Safety
+/// `server` is live or null, `key` readable, `err` null or writable.
+unsafe fn remove(server: *mut Server, kind: Kind, key: Text, what: &str, err: *mut *mut Error) -> Status {
+    let body = || {
+        // SAFETY: passed on from our caller.
+        let (server, key) = unsafe { (handle::required(server, "server")?, handle::text(key, what)?) };
+        server.remove(kind, key)
+    };
+    // SAFETY: passed on from our caller.
+    unsafe { guard::status(err, body) }
+}

@@ -1,0 +1,102 @@
+//! C code as a host of the runtime: which handler a call belongs to.
+
+use super::waiting::Waiting;
+use crate::call::{Call, Line};
+use crate::handler::Handler;
+use ferromcp_engine::{self as engine, Event, PeerError, Reply, Target};
+use runtime::{CallQueue, Endpoint, Host};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// What kind of definition a handler serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Tool,
+    Resource,
+    Template,
+    Prompt,
+}
+
+/// One definition's handlers.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) kind: Kind,
+    /// Its name, URI, or URI template.
+    pub(super) key: String,
+    pub(super) handler: Arc<Handler>,
+    /// Of a prompt or template: an argument, and what completes it.
+    pub(super) completions: Vec<(String, Arc<Handler>)>,
+}
+
+/// All handlers of a server; a definition's tag is its place in `entries`.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub(super) entries: Vec<Entry>,
+    pub(super) delegate: Option<Arc<Handler>>,
+}
+
+/// The handlers, shared by the server's object and its threads.
+#[derive(Debug, Default)]
+pub(super) struct Registry(RwLock<Table>);
+
+impl Registry {
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, Table> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, Table> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, target: &Target) -> Option<Arc<Handler>> {
+        let table = self.read();
+        let entry = |tag: &u64| usize::try_from(*tag).ok().and_then(|at| table.entries.get(at));
+        match target {
+            Target::Tool(tag) | Target::Resource(tag) | Target::Prompt(tag) | Target::Template { tag, .. } => {
+                entry(tag).map(|entry| Arc::clone(&entry.handler))
+            }
+            Target::Complete { tag, argument, .. } => {
+                let completions = &entry(tag)?.completions;
+                completions.iter().find(|(name, _)| name == argument).map(|(_, handler)| Arc::clone(handler))
+            }
+            _ => table.delegate.clone(),
+        }
+    }
+}
+
+/// What the runtime calls.
+pub(super) struct CHost {
+    pub(super) registry: Arc<Registry>,
+    pub(super) waiting: Arc<Waiting>,
+}
+
+impl Host for CHost {
+    fn run(&self, endpoint: &Arc<Endpoint>, queue: &CallQueue) {
+        while let Some(request) = queue.next() {
+            match self.registry.find(&request.target) {
+                Some(handler) => {
+                    let line = Line::Served { endpoint: Arc::clone(endpoint), waiting: Arc::clone(&self.waiting) };
+                    handler.run(&Arc::new(Call::new(request, line)));
+                }
+                None => refuse(endpoint, &request),
+            }
+        }
+    }
+
+    fn notice(&self, _endpoint: &Arc<Endpoint>, event: Event) {
+        // Handlers ask whether they are cancelled; of the rest only answers concern them.
+        if let Event::Response { key, outcome } = event {
+            self.waiting.answered(key, outcome);
+        }
+    }
+}
+
+/// Answers a call that no handler serves. Where that fails the client is gone.
+fn refuse(endpoint: &Endpoint, request: &engine::Call) {
+    let _ = match request.target {
+        // An argument that nobody completes has no suggestions.
+        Target::Complete { .. } => {
+            endpoint.respond(request.key, Reply::Completion { values: "[]", total: None, has_more: None })
+        }
+        _ => endpoint.fail(request.key, &PeerError::method_not_found(request.method())),
+    };
+}

@@ -1,0 +1,212 @@
+//! A server with handlers, and the ready-made loop: the object, and what is added to it.
+//!
+//! Decides which handler belongs to which definition and when the engine is handed to the loop. What C calls is in
+//! [`declare`] and [`run`], what the loop calls in [`host`].
+
+pub mod declare;
+mod host;
+mod options;
+pub mod run;
+pub mod waiting;
+
+use crate::error::Error;
+use crate::handler::Handler;
+use ferromcp_engine::{self as engine, LocalError, ServerConfig};
+use host::{Entry, Kind, Registry};
+use runtime::StdioServer;
+use serde::Deserialize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use waiting::Waiting;
+
+/// A server with handlers. See "Servers" at the top of this file. Its functions may be called from any thread and from
+/// handlers.
+pub struct Server {
+    phase: Mutex<Phase>,
+    registry: Arc<Registry>,
+    waiting: Arc<Waiting>,
+}
+
+/// Where a server is in its life.
+enum Phase {
+    Declared(Box<Declared>),
+    Serving(Arc<StdioServer>),
+    /// It could not be started.
+    Failed,
+}
+
+/// A server before it serves. What it is made of is kept, because a capability that comes later needs a new engine.
+struct Declared {
+    config: ServerConfig,
+    engine: engine::Server,
+    definitions: Vec<(Kind, String, u64)>,
+    completes: bool,
+}
+
+impl Server {
+    fn new(config: ServerConfig) -> Result<Self, Error> {
+        let engine = engine::Server::new(config.clone())?;
+        let declared = Declared { config, engine, definitions: Vec::new(), completes: false };
+        Ok(Self {
+            phase: Mutex::new(Phase::Declared(Box::new(declared))),
+            registry: Arc::default(),
+            waiting: Arc::default(),
+        })
+    }
+
+    fn phase(&self) -> MutexGuard<'_, Phase> {
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a definition and its handler. On failure the handler's user data stays the caller's.
+    fn add(&self, kind: Kind, definition: &str, mut handler: Handler) -> Result<(), Error> {
+        let mut phase = self.phase();
+        let key = key_of(definition);
+        let tag = self.registry.read().entries.len() as u64;
+        let entry = |handler| Entry { kind, key, handler: Arc::new(handler), completions: Vec::new() };
+        match &mut *phase {
+            Phase::Declared(declared) => {
+                if let Err(error) = define(&mut declared.engine, kind, definition, tag, 0) {
+                    handler.user_data.give_back();
+                    return Err(error.into());
+                }
+                declared.definitions.push((kind, definition.to_owned(), tag));
+                self.registry.write().entries.push(entry(handler));
+                Ok(())
+            }
+            Phase::Serving(serving) => {
+                // The handler goes first: a client may call what it hears of at once.
+                self.registry.write().entries.push(entry(handler));
+                let endpoint = serving.endpoint();
+                let now = endpoint.now();
+                let added = endpoint.with_engine(|server| define(server, kind, definition, tag, now));
+                added.map_err(Error::from).and_then(|added| added.map_err(Error::from)).inspect_err(|_| {
+                    let entry = self.registry.write().entries.pop();
+                    // No call can have found it, so it is not shared.
+                    if let Some(mut handler) = entry.and_then(|entry| Arc::into_inner(entry.handler)) {
+                        handler.user_data.give_back();
+                    }
+                })
+            }
+            Phase::Failed => {
+                handler.user_data.give_back();
+                Err(not_any_more())
+            }
+        }
+    }
+
+    /// Adds what completes an argument of a prompt, or a variable of a resource template, that was added before.
+    fn add_completion(&self, of: &str, argument: &str, mut handler: Handler) -> Result<(), Error> {
+        let mut phase = self.phase();
+        let has = |entry: &Entry| matches!(entry.kind, Kind::Prompt | Kind::Template) && entry.key == of;
+        let known = self.registry.read().entries.iter().any(has);
+        let possible = match &mut *phase {
+            _ if !known => Err(Error::argument(format!("no prompt or resource template is called {of:?}"))),
+            Phase::Declared(declared) => declared.complete(),
+            Phase::Serving(_) => Err(Error::state("completions are added before the server starts")),
+            Phase::Failed => Err(not_any_more()),
+        };
+        if let Err(error) = possible {
+            handler.user_data.give_back();
+            return Err(error);
+        }
+        let mut table = self.registry.write();
+        // Looked for above; nobody takes entries away before the server is freed.
+        if let Some(entry) = table.entries.iter_mut().rfind(|entry| has(entry)) {
+            entry.completions.retain(|(name, _)| name != argument);
+            entry.completions.push((argument.to_owned(), Arc::new(handler)));
+        }
+        Ok(())
+    }
+
+    /// Runs a command of the engine, wherever the engine is.
+    fn command<R>(&self, body: impl FnOnce(&mut engine::Server, engine::Millis) -> R) -> Result<R, Error> {
+        match &mut *self.phase() {
+            Phase::Declared(declared) => Ok(body(&mut declared.engine, 0)),
+            Phase::Serving(serving) => {
+                let endpoint = serving.endpoint();
+                let now = endpoint.now();
+                Ok(endpoint.with_engine(|server| body(server, now))?)
+            }
+            Phase::Failed => Err(not_any_more()),
+        }
+    }
+
+    fn remove(&self, kind: Kind, key: &str) -> Result<(), Error> {
+        let removed = self.command(|server, now| match kind {
+            Kind::Tool => server.remove_tool(key, now),
+            Kind::Resource => server.remove_resource(key, now),
+            Kind::Template => server.remove_resource_template(key, now),
+            Kind::Prompt => server.remove_prompt(key, now),
+        })?;
+        if !removed {
+            return Err(Error::argument(format!("there is no {key:?} to remove")));
+        }
+        if let Phase::Declared(declared) = &mut *self.phase() {
+            declared.definitions.retain(|(other, definition, _)| *other != kind || key_of(definition) != key);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // The end of the loop first: then nothing runs but handlers that are stuck, which hold on to what they need.
+        if let Phase::Serving(serving) = self.phase.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            // Whoever waited has been told how it ended.
+            let _ = serving.stop();
+        }
+        self.waiting.give_up();
+        let table = std::mem::take(&mut *self.registry.write());
+        drop(table);
+    }
+}
+
+impl Declared {
+    /// Declares the capability of completions, which is not one of those that the engine declares by itself.
+    fn complete(&mut self) -> Result<(), Error> {
+        if self.completes {
+            return Ok(());
+        }
+        self.config.capabilities.declare("completions", "{}");
+        let mut engine = engine::Server::new(self.config.clone())?;
+        for (kind, definition, tag) in &self.definitions {
+            define(&mut engine, *kind, definition, *tag, 0)?;
+        }
+        self.engine = engine;
+        self.completes = true;
+        Ok(())
+    }
+}
+
+/// Gives the engine a definition.
+fn define(
+    engine: &mut engine::Server,
+    kind: Kind,
+    definition: &str,
+    tag: u64,
+    now: engine::Millis,
+) -> Result<(), LocalError> {
+    match kind {
+        Kind::Tool => engine.add_tool(definition, tag, now),
+        Kind::Resource => engine.add_resource(definition, tag, now),
+        Kind::Template => engine.add_resource_template(definition, tag, now),
+        Kind::Prompt => engine.add_prompt(definition, tag, now),
+    }
+}
+
+/// What a definition is called: its URI or URI template, else its name. The engine complains where there is none.
+fn key_of(definition: &str) -> String {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Named {
+        name: Option<String>,
+        uri: Option<String>,
+        uri_template: Option<String>,
+    }
+    let named = serde_json::from_str::<Named>(definition).ok();
+    named.and_then(|named| named.uri_template.or(named.uri).or(named.name)).unwrap_or_default()
+}
+
+fn not_any_more() -> Error {
+    Error::state("this server could not be started; it can only be freed")
+}

@@ -1,0 +1,226 @@
+// The C++ layer: lifetimes, handlers, exceptions, both styles.
+#include "ferromcp.hpp"
+
+// Included twice on purpose: the guard has to hold.
+#include "ferromcp.hpp"
+
+extern "C" {
+#include "client.h"
+}
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+using ferromcp::Call;
+using ferromcp::Engine;
+using ferromcp::Error;
+using ferromcp::Server;
+
+static_assert(std::is_nothrow_move_constructible_v<Server> && !std::is_copy_constructible_v<Server>);
+static_assert(std::is_nothrow_move_constructible_v<Engine> && !std::is_copy_constructible_v<Engine>);
+static_assert(std::is_nothrow_move_constructible_v<Call> && !std::is_copy_constructible_v<Call>);
+static_assert(std::is_nothrow_move_assignable_v<ferromcp::Output> && !std::is_copy_assignable_v<ferromcp::Output>);
+static_assert(std::is_nothrow_move_constructible_v<ferromcp::Message>);
+
+// The status of the Error that `body` throws; FMCP_STATUS_OK when it throws none.
+template <class F>
+static fmcp_status thrown(F body) {
+    try {
+        body();
+        return FMCP_STATUS_OK;
+    } catch (const Error &error) {
+        CHECK(std::string_view(error.what()) != "");
+        return error.status();
+    }
+}
+
+// Counts how many of its kind live: what a handler captures must live as long as the server and no longer.
+struct Living {
+    explicit Living(int &count) : count(&count) { ++*this->count; }
+    Living(const Living &other) : count(other.count) { ++*count; }
+    Living(Living &&other) noexcept : count(other.count) { ++*count; }
+    Living &operator=(const Living &) = delete;
+    ~Living() { --*count; }
+    int *count;
+};
+
+static void handlers_answer_throw_and_keep() {
+    int living = 0;
+    std::thread worker;
+    auto client = std::make_unique<struct client>();
+    {
+        Server server("cpp", "1");
+        const Living captured(living);
+        server.tool(TOOL("text"), [captured](Call &call) { return std::string(call.string("text")) + "!"; });
+        server.tool(TOOL("literal"), [](Call &) { return "literal"; });
+        server.tool(TOOL("throws"), [](Call &) { throw std::runtime_error("why"); });
+        server.tool(TOOL("odd"), [](Call &) { throw 7; });
+        server.tool(TOOL("protocol"), [](Call &) { throw ferromcp::ProtocolError(17, "no", "[1]"); });
+        server.tool(TOOL("missing"), [](Call &call) { return std::to_string(call.integer("n")); });
+        server.tool(TOOL("silent"), [](Call &) {});
+        server.tool(TOOL("twice"), [](Call &call) {
+            call.respond("first");
+            throw std::runtime_error("second");
+        });
+        server.tool(TOOL("later"), [&worker](Call &call) {
+            worker = std::thread([call = std::move(call)] { call.respond("later"); });
+        });
+        server.tool(TOOL("structured"), [](Call &call) { call.respond_tool(std::nullopt, R"({"n":1})"); });
+        server.tool(TOOL("steps"), [](Call &call) {
+            call.progress(1);
+            call.progress(2, 3, "two");
+            call.log(FMCP_LOG_LEVEL_INFO, "line");
+            call.log_json(FMCP_LOG_LEVEL_ERROR, "me", "[]");
+            call.notify("notifications/own");
+            return std::string();
+        });
+        server.resource(R"({"uri":"mem://a","name":"a"})", [](Call &call) { return std::string(call.uri()); });
+        server.resource_template(R"({"uriTemplate":"mem://of/{x}","name":"t"})",
+                                 [](Call &call) { return std::string(call.variable("x").value_or("none")); });
+        server.prompt(R"({"name":"prompt","arguments":[{"name":"x"}]})", [](Call &) { throw std::runtime_error("broken"); });
+        server.completion("prompt", "x", [](Call &call) {
+            call.respond_completion(R"([")" + std::string(call.completion_value()) + R"("])", 1, false);
+        });
+        CHECK(living == 2);
+        // A handler that is refused is destroyed.
+        CHECK(thrown([&] { server.tool(TOOL("text"), [captured](Call &) {}); }) == FMCP_STATUS_INVALID_ARGUMENT);
+        CHECK(living == 2);
+        CHECK(thrown([&] { server.remove_tool("nothing"); }) == FMCP_STATUS_INVALID_ARGUMENT);
+        CHECK(thrown([&] { server.wait(); }) == FMCP_STATUS_STATE);
+
+        Server moved = std::move(server);
+        client_start(client.get(), moved.get());
+        const auto answers = [&](const char *request, const char *text) {
+            CHECK(holds(client_ask(client.get(), request), text));
+        };
+        answers(CALL_TOOL("1", "text", "{\"text\":\"h\\u00e9\"}"), "\"text\":\"h\xc3\xa9!\"");
+        answers(CALL_TOOL("2", "literal", "{}"), "\"text\":\"literal\"");
+        answers(CALL_TOOL("3", "throws", "{}"), "\"text\":\"why\"}],\"isError\":true");
+        answers(CALL_TOOL("4", "odd", "{}"), "no std::exception.\"}],\"isError\":true");
+        answers(CALL_TOOL("5", "protocol", "{}"), "\"error\":{\"code\":17,\"message\":\"no\",\"data\":[1]}");
+        answers(CALL_TOOL("6", "missing", "{}"), "the argument \\\"n\\\" is not there\"}],\"isError\":true");
+        answers(CALL_TOOL("7", "silent", "{}"), "The tool gave no answer.");
+        answers(CALL_TOOL("8", "twice", "{}"), "\"text\":\"first\"");
+        answers(CALL_TOOL("9", "later", "{}"), "\"text\":\"later\"");
+        answers(CALL_TOOL("10", "structured", "{}"), "\"structuredContent\":{\"n\":1}");
+        answers(REQUEST("11", "resources/read", "\"uri\":\"mem://a\"", MODERN), "\"text\":\"mem://a\"");
+        answers(REQUEST("12", "resources/read", "\"uri\":\"mem://of/7\"", MODERN), "\"text\":\"7\"");
+        answers(REQUEST("13", "prompts/get", "\"name\":\"prompt\"", MODERN), "\"error\":{\"code\":-32603,\"message\":\"broken\"}");
+        answers(REQUEST("14", "completion/complete", "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"prompt\"},"
+                                                     "\"argument\":{\"name\":\"x\",\"value\":\"p\"}", MODERN),
+                "\"completion\":{\"values\":[\"p\"],\"total\":1,\"hasMore\":false}");
+        answers(REQUEST("15", "tools/call", "\"name\":\"steps\"", PROGRESS), "\"progress\":1}");
+        CHECK(holds(client_line(client.get()), "\"progress\":2,\"total\":3,\"message\":\"two\"}"));
+        CHECK(holds(client_line(client.get()), "{\"level\":\"info\",\"data\":\"line\"}"));
+        CHECK(holds(client_line(client.get()), "{\"level\":\"error\",\"logger\":\"me\",\"data\":[]}"));
+        CHECK(holds(client_line(client.get()), "\"method\":\"notifications/own\"}"));
+        CHECK(holds(client_line(client.get()), "\"text\":\"\""));
+        client_end(client.get(), moved.get());
+        worker.join();
+        CHECK(living == 2);
+    }
+    CHECK(living == 0);
+}
+
+static void a_client_is_asked() {
+    auto client = std::make_unique<struct client>();
+    Server server = Server::from_config(R"({"info":{"name":"cpp","version":"1"},"extraMethods":["own/method"]})");
+    server.tool(TOOL("ask"), [](Call &call) {
+        call.request("roots/list", std::nullopt, [share = call.share()](const ferromcp::Response &response) {
+            if (const auto result = response.result()) {
+                share.respond(*result);
+            } else {
+                CHECK(response.outcome() == FMCP_OUTCOME_ERROR);
+                share.fail(response.error_code(), response.error_message());
+            }
+        });
+    });
+    server.delegate([](Call &call) { call.respond_result("{}"); });
+    client_start(client.get(), server.get());
+    CHECK(holds(client_ask(client.get(), CALL_TOOL("1", "ask", "{}")), "\"isError\":true"));
+    CHECK(holds(client_ask(client.get(), REQUEST("2", "own/method", "\"a\":1", MODERN)), "\"id\":2,\"result\":{"));
+    CHECK(holds(client_ask(client.get(), "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+                                         "\"2025-11-25\",\"capabilities\":{\"roots\":{}},"
+                                         "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}\n"), "\"id\":3"));
+    client_send(client.get(), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"
+                              "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"ask\"}}\n");
+    CHECK(holds(client_line(client.get()), "\"id\":0,\"method\":\"roots/list\"}"));
+    CHECK(holds(client_ask(client.get(), "{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{\"code\":5,\"message\":\"no\"}}\n"),
+                "\"id\":4,\"error\":{\"code\":5,\"message\":\"no\"}"));
+    client_end(client.get(), server.get());
+}
+
+static void stopped_from_a_handler() {
+    auto client = std::make_unique<struct client>();
+    Server server("cpp", "1");
+    server.tool(TOOL("stop"), [&server](Call &call) {
+        call.respond("stopping");
+        server.stop();
+    });
+    client_start(client.get(), server.get());
+    CHECK(holds(client_ask(client.get(), CALL_TOOL("1", "stop", "{}")), "\"text\":\"stopping\""));
+    server.wait();
+    CHECK(client_line(client.get())[0] == '\0');
+    close(client->input);
+    close(client->output);
+}
+
+static void an_own_loop() {
+    Engine engine(R"({"info":{"name":"cpp","version":"1"},"limits":{"drainMs":50}})");
+    engine.add_tool(TOOL("tool"), 7, 0);
+    engine.add_resource(R"({"uri":"mem://a","name":"a"})", 8, 0);
+    engine.add_resource_template(R"({"uriTemplate":"mem://of/{x}","name":"t"})", 9, 0);
+    engine.add_prompt(R"({"name":"prompt"})", 10, 0);
+    CHECK(thrown([&] { engine.receive(99, "", 0); }) == FMCP_STATUS_INVALID_ARGUMENT);
+    CHECK(thrown([] { Engine("{"); }) == FMCP_STATUS_INVALID_ARGUMENT);
+    const auto stream = engine.open(0);
+    engine.receive(stream, CALL_TOOL("1", "tool", "{\"b\":true,\"n\":1.5}"), 1);
+    auto output = engine.poll();
+    CHECK(output && output->event() == FMCP_EVENT_CALL && output->stream() == stream);
+    Call call = output->call();
+    output.reset();
+    CHECK(call.tag() == 7 && call.target() == FMCP_TARGET_TOOL && call.method() == "tools/call" && call.id() == "1");
+    CHECK(call.boolean("b") && call.number("n") == 1.5 && call.argument("n") == "1.5" && !call.argument("x"));
+    CHECK(call.revision() == "2026-07-28" && call.meta() && call.params() && !call.client_info());
+    call.respond("fine");
+    CHECK(thrown([&] { call.respond("again"); }) == FMCP_STATUS_STATE);
+    output = engine.poll();
+    CHECK(output && output->event() == FMCP_EVENT_TRANSMIT && output->text().find("\"fine\"") != std::string_view::npos);
+    CHECK(!engine.poll());
+    CHECK(!engine.poll_timeout() || *engine.poll_timeout() > 0);
+    engine.remove_tool("tool", 2);
+    engine.remove_resource("mem://a", 2);
+    engine.remove_resource_template("mem://of/{x}", 2);
+    engine.remove_prompt("prompt", 2);
+    engine.resource_updated("mem://a");
+    engine.handle_timeout(1000);
+    engine.end_of_input(stream, 1000);
+    bool drained = false;
+    while (const auto next = engine.poll()) {
+        drained = drained || next->event() == FMCP_EVENT_DRAINED;
+    }
+    CHECK(drained);
+    engine.close(stream, 1000);
+    engine.shutdown(1000);
+}
+
+static void messages_are_read() {
+    const ferromcp::Message message(R"({"jsonrpc":"2.0","id":1,"method":"ping"})");
+    CHECK(message.kind() == FMCP_KIND_REQUEST && message.id() == "1" && message.method() == "ping" && !message.params());
+    try {
+        ferromcp::Message("{");
+        CHECK(!"it throws");
+    } catch (const Error &error) {
+        CHECK(error.status() == FMCP_STATUS_PROTOCOL && error.code() == -32700);
+    }
+}
+
+int main() {
+    handlers_answer_throw_and_keep();
+    a_client_is_asked();
+    stopped_from_a_handler();
+    an_own_loop();
+    messages_are_read();
+    return check_report("door");
+}

@@ -1,0 +1,175 @@
+"""The C door as a process: `driver.c`, its lines, and an engine behind them.
+
+Decides how calls of the library and their outcomes are said in lines. What they mean for a vector is decided
+in `script.py` and `host.py`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["KINDS", "LEVELS", "Call", "Door", "Event", "Field", "Refused", "Response"]
+
+KINDS = ("tools", "resources", "templates", "prompts")
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+# As ferromcp.h numbers them.
+EVENTS = (
+    "none",
+    "transmit",
+    "call",
+    "cancelled",
+    "notification",
+    "initialized",
+    "subscribed",
+    "unsubscribed",
+    "diagnostic",
+    "drained",
+)
+DIAGNOSTICS = ("none", "noise", "badMessage", "strayResponse", "badResult", "definition", "other")
+TARGETS = (
+    "none",
+    "tool",
+    "resource",
+    "template",
+    "prompt",
+    "promptCompletion",
+    "templateCompletion",
+    "delegated",
+)
+OUTCOMES = ("none", "result", "error", "timed out", "closed")
+
+
+Field = int | float | bytes | str | None
+
+
+class Refused(Exception):
+    """The library refused a call; the text is its own."""
+
+
+class Call(NamedTuple):
+    """A request that host code serves."""
+
+    stream: int
+    key: int
+    tag: int
+    target: str
+    arguments: str
+    uri: str | None
+    meta: str | None
+    revision: str
+    argument: str | None
+    value: str | None
+
+
+class Response(NamedTuple):
+    """What the client answered to the request of a call."""
+
+    key: int
+    outcome: str
+    result: str | None
+    code: int
+    message: str | None
+
+
+class Event(NamedTuple):
+    """Anything else that an engine puts out."""
+
+    kind: str
+    stream: int
+    key: int
+    diagnostic: str
+    text: str | None
+    params: str | None
+
+
+class Door:
+    """A driver and its one engine."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._outputs: deque[Call | Event | Response] = deque()
+
+    def close(self) -> int:
+        """Ends the driver; its exit code."""
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        self._child.stdin.close()
+        assert not self._child.stdout.read(), "the driver says something at its end"
+        self._child.stdout.close()
+        return self._child.wait()
+
+    def kill(self) -> None:
+        """Ends the driver whatever it does."""
+        if self._child.poll() is None:
+            self._child.kill()
+            self._child.wait()
+
+    def do(self, verb: str, *fields: Field) -> list[str]:
+        """Calls the library; the fields of its answer. Numbers go as they are, texts in hexadecimal."""
+        answer = self._ask(verb, *fields)
+        if answer[0] == "refused":
+            raise Refused(bytes.fromhex(answer[2]).decode())
+        assert answer[0] == "ok", answer
+        return answer[1:]
+
+    def poll(self) -> Call | Event | Response | None:
+        """The next output."""
+        if not self._outputs:
+            verb, *fields = self._ask("poll")
+            # Answers to questions are told while the next output is looked for.
+            while verb == "response":
+                self._outputs.append(_response(*fields))
+                verb, *fields = self._line()
+            if verb == "call":
+                self._outputs.append(_call(*fields))
+            elif verb == "event":
+                self._outputs.append(_event(*fields))
+            else:
+                assert verb == "none", [verb, *fields]
+        return self._outputs.popleft() if self._outputs else None
+
+    def _ask(self, verb: str, *fields: Field) -> list[str]:
+        assert self._child.stdin is not None
+        line = "\t".join([verb, *map(_field, fields)])
+        self._child.stdin.write(line.encode() + b"\n")
+        self._child.stdin.flush()
+        return self._line()
+
+    def _line(self) -> list[str]:
+        assert self._child.stdout is not None
+        line = self._child.stdout.readline()
+        assert line.endswith(b"\n"), f"the driver is gone: {self._child.wait()}"
+        return line[:-1].decode().split("\t")
+
+
+def _field(value: Field) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, int | float):
+        return str(int(value) if isinstance(value, bool) else value)
+    data = value.encode() if isinstance(value, str) else value
+    return data.hex()
+
+
+def _text(field: str) -> str | None:
+    return None if field == "-" else bytes.fromhex(field).decode()
+
+
+def _response(key: str, outcome: str, result: str, code: str, message: str) -> Response:
+    return Response(int(key), OUTCOMES[int(outcome)], _text(result), int(code), _text(message))
+
+
+def _call(stream: str, key: str, tag: str, target: str, *texts: str) -> Call:
+    arguments, uri, meta, revision, argument, value = map(_text, texts)
+    assert arguments is not None, "every call has them"
+    assert revision is not None, "every call has one"
+    name = TARGETS[int(target)]
+    return Call(int(stream), int(key), int(tag), name, arguments, uri, meta, revision, argument, value)
+
+
+def _event(kind: str, stream: str, key: str, diagnostic: str, text: str, params: str) -> Event:
+    told = DIAGNOSTICS[int(diagnostic)]
+    return Event(EVENTS[int(kind)], int(stream), int(key), told, _text(text), _text(params))

@@ -1,0 +1,319 @@
+/* The C door for a runner in another language: each line on standard input is one call of the library, and its outcome is
+ * one line on standard output. Fields are separated by tabs; texts are in hexadecimal, so that any byte can be said, and "-"
+ * is no text. Decides nothing: what is sent in which order, and what has to come of it, is the runner's business.
+ *
+ * Answers: "ok" and results; "refused", status and text of the error; from `poll` also "none" or an event. */
+#include "ferromcp.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_FIELDS = 12 };
+
+/* One line, cut into fields. */
+struct line {
+    char *text;
+    size_t size;
+    char *fields[MOST_FIELDS];
+    int count;
+};
+
+/* A call that was not let go yet. */
+struct kept {
+    fmcp_call *call;
+    struct kept *next;
+};
+
+static fmcp_engine *engine;
+static struct kept *calls;
+
+/* Reads a line of any length; 0 at the end of input. */
+static int read_line(struct line *line) {
+    size_t length = 0;
+    int byte;
+    while ((byte = getchar()) != EOF && byte != '\n') {
+        if (length + 2 > line->size) {
+            line->size = line->size * 2 + 1024;
+            line->text = realloc(line->text, line->size);
+            if (line->text == NULL) {
+                abort();
+            }
+        }
+        line->text[length++] = (char)byte;
+    }
+    if (byte == EOF || length == 0) {
+        return 0;
+    }
+    line->text[length] = '\0';
+    line->count = 0;
+    for (char *field = line->text; field != NULL && line->count < MOST_FIELDS;) {
+        line->fields[line->count++] = field;
+        field = strchr(field, '\t');
+        if (field != NULL) {
+            *field++ = '\0';
+        }
+    }
+    return 1;
+}
+
+static int digit(char character) { return character <= '9' ? character - '0' : character - 'a' + 10; }
+
+/* A field as text, decoded in its place. */
+static fmcp_text text(struct line *line, int at) {
+    char *field = at < line->count ? line->fields[at] : "-";
+    if (strcmp(field, "-") == 0) {
+        return FMCP_NONE;
+    }
+    const size_t length = strlen(field) / 2;
+    for (size_t i = 0; i < length; i++) {
+        field[i] = (char)(digit(field[2 * i]) * 16 + digit(field[2 * i + 1]));
+    }
+    field[length] = '\0';
+    const fmcp_text decoded = {field, length};
+    return decoded;
+}
+
+static uint64_t number(struct line *line, int at) {
+    return at < line->count ? strtoull(line->fields[at], NULL, 10) : 0;
+}
+
+static int64_t signed_number(struct line *line, int at) {
+    return at < line->count ? strtoll(line->fields[at], NULL, 10) : 0;
+}
+
+static void say(fmcp_text text) {
+    if (text.data == NULL) {
+        fputs("\t-", stdout);
+        return;
+    }
+    putchar('\t');
+    for (size_t i = 0; i < text.len; i++) {
+        printf("%02x", (unsigned char)text.data[i]);
+    }
+}
+
+static void end_line(void) {
+    putchar('\n');
+    fflush(stdout);
+}
+
+static void outcome(fmcp_status status, fmcp_error *error) {
+    if (status == FMCP_STATUS_OK) {
+        fputs("ok", stdout);
+    } else {
+        printf("refused\t%d", (int)status);
+        say(fmcp_error_text(error));
+        fmcp_error_free(error);
+    }
+    end_line();
+}
+
+static fmcp_call *call_of(struct line *line) {
+    for (struct kept *kept = calls; kept != NULL; kept = kept->next) {
+        if (fmcp_call_key(kept->call) == number(line, 1)) {
+            return kept->call;
+        }
+    }
+    return NULL;
+}
+
+static void keep(fmcp_call *call) {
+    struct kept *kept = malloc(sizeof *kept);
+    if (kept == NULL) {
+        abort();
+    }
+    kept->call = fmcp_call_retain(call);
+    kept->next = calls;
+    calls = kept;
+}
+
+/* Lets go of one call, or of all with NULL. */
+static void let_go(const fmcp_call *call) {
+    for (struct kept **place = &calls; *place != NULL;) {
+        struct kept *kept = *place;
+        if (call == NULL || kept->call == call) {
+            *place = kept->next;
+            fmcp_call_free(kept->call);
+            free(kept);
+        } else {
+            place = &kept->next;
+        }
+    }
+}
+
+/* An answer of the client's, to the request of a call. Comes while outputs are taken. */
+static void answered(const fmcp_response *response, void *user_data) {
+    printf("response\t%" PRIu64 "\t%d", fmcp_call_key((fmcp_call *)user_data), (int)fmcp_response_outcome(response));
+    say(fmcp_response_result(response));
+    printf("\t%" PRId64, fmcp_response_error_code(response));
+    say(fmcp_response_error_message(response));
+    end_line();
+}
+
+static void release(void *user_data) { fmcp_call_free((fmcp_call *)user_data); }
+
+static void say_call(fmcp_call *call) {
+    printf("call\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t%d", fmcp_call_stream(call), fmcp_call_key(call),
+           fmcp_call_tag(call), (int)fmcp_call_target(call));
+    say(fmcp_call_arguments(call));
+    say(fmcp_call_uri(call));
+    say(fmcp_call_meta(call));
+    say(fmcp_call_revision(call));
+    say(fmcp_call_completion_argument(call));
+    say(fmcp_call_completion_value(call));
+    end_line();
+}
+
+static void poll_engine(void) {
+    fmcp_output *output = NULL;
+    fmcp_error *error = NULL;
+    const fmcp_status status = fmcp_engine_poll(engine, &output, &error);
+    if (status != FMCP_STATUS_OK) {
+        outcome(status, error);
+        return;
+    }
+    const fmcp_event event = fmcp_output_event(output);
+    if (event == FMCP_EVENT_CALL) {
+        keep(fmcp_output_call(output));
+        say_call(fmcp_output_call(output));
+    } else if (event == FMCP_EVENT_NONE) {
+        fputs("none", stdout);
+        end_line();
+    } else {
+        printf("event\t%d\t%" PRIu32 "\t%" PRIu64 "\t%d", (int)event, fmcp_output_stream(output), fmcp_output_key(output),
+               (int)fmcp_output_diagnostic(output));
+        say(fmcp_output_text(output));
+        say(fmcp_output_params(output));
+        end_line();
+    }
+    fmcp_output_free(output);
+}
+
+typedef fmcp_status (*add_function)(fmcp_engine *, fmcp_text, uint64_t, uint64_t, fmcp_error **);
+typedef fmcp_status (*remove_function)(fmcp_engine *, fmcp_text, uint64_t, fmcp_error **);
+
+/* In the order of the runner's kinds: tools, resources, templates, prompts. */
+static const add_function ADD[] = {fmcp_engine_add_tool, fmcp_engine_add_resource, fmcp_engine_add_resource_template,
+                                   fmcp_engine_add_prompt};
+static const remove_function REMOVE[] = {fmcp_engine_remove_tool, fmcp_engine_remove_resource,
+                                         fmcp_engine_remove_resource_template, fmcp_engine_remove_prompt};
+
+/* What concerns the engine; 0 when the verb is another. */
+static int engine_verb(const char *verb, struct line *line) {
+    fmcp_error *error = NULL;
+    if (strcmp(verb, "new") == 0) {
+        let_go(NULL);
+        fmcp_engine_free(engine);
+        engine = NULL;
+        const fmcp_status status = fmcp_engine_new(text(line, 1), &engine, &error);
+        outcome(status, error);
+    } else if (strcmp(verb, "add") == 0) {
+        const fmcp_status status =
+            ADD[number(line, 1) % 4](engine, text(line, 4), number(line, 2), number(line, 3), &error);
+        outcome(status, error);
+    } else if (strcmp(verb, "remove") == 0) {
+        const fmcp_status status = REMOVE[number(line, 1) % 4](engine, text(line, 3), number(line, 2), &error);
+        outcome(status, error);
+    } else if (strcmp(verb, "open") == 0) {
+        uint32_t stream = 0;
+        const fmcp_status status = fmcp_engine_open(engine, number(line, 1), &stream, &error);
+        if (status == FMCP_STATUS_OK) {
+            printf("ok\t%" PRIu32, stream);
+            end_line();
+        } else {
+            outcome(status, error);
+        }
+    } else if (strcmp(verb, "receive") == 0) {
+        const fmcp_text bytes = text(line, 3);
+        const fmcp_status status = fmcp_engine_receive(engine, (uint32_t)number(line, 1), (const uint8_t *)bytes.data,
+                                                       bytes.len, number(line, 2), &error);
+        outcome(status, error);
+    } else if (strcmp(verb, "end") == 0) {
+        outcome(fmcp_engine_end_of_input(engine, (uint32_t)number(line, 1), number(line, 2), &error), error);
+    } else if (strcmp(verb, "close") == 0) {
+        const fmcp_status status = fmcp_engine_close(engine, (uint32_t)number(line, 1), number(line, 2), &error);
+        outcome(status, error);
+    } else if (strcmp(verb, "shutdown") == 0) {
+        outcome(fmcp_engine_shutdown(engine, number(line, 1), NULL), NULL);
+    } else if (strcmp(verb, "updated") == 0) {
+        outcome(fmcp_engine_resource_updated(engine, text(line, 1), NULL), NULL);
+    } else if (strcmp(verb, "timeout") == 0) {
+        outcome(fmcp_engine_handle_timeout(engine, number(line, 1), NULL), NULL);
+    } else if (strcmp(verb, "due") == 0) {
+        const uint64_t due = fmcp_engine_poll_timeout(engine);
+        printf(due == UINT64_MAX ? "ok\t-" : "ok\t%" PRIu64, due);
+        end_line();
+    } else if (strcmp(verb, "poll") == 0) {
+        poll_engine();
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+/* What concerns a call; the first field is its key. */
+static int call_verb(const char *verb, struct line *line) {
+    fmcp_call *call = call_of(line);
+    fmcp_error *error = NULL;
+    fmcp_status status = FMCP_STATUS_OK;
+    if (strcmp(verb, "text") == 0) {
+        status = fmcp_call_respond_text(call, text(line, 2), &error);
+    } else if (strcmp(verb, "tool_error") == 0) {
+        status = fmcp_call_tool_error(call, text(line, 2), &error);
+    } else if (strcmp(verb, "tool") == 0) {
+        status = fmcp_call_respond_tool(call, text(line, 2), text(line, 3), number(line, 4) != 0, text(line, 5), &error);
+    } else if (strcmp(verb, "contents") == 0) {
+        status = fmcp_call_respond_contents(call, text(line, 2), &error);
+    } else if (strcmp(verb, "prompt") == 0) {
+        status = fmcp_call_respond_prompt(call, text(line, 2), text(line, 3), &error);
+    } else if (strcmp(verb, "completion") == 0) {
+        status = fmcp_call_respond_completion(call, text(line, 2), signed_number(line, 3), (int32_t)signed_number(line, 4),
+                                              &error);
+    } else if (strcmp(verb, "result") == 0) {
+        status = fmcp_call_respond_result(call, text(line, 2), &error);
+    } else if (strcmp(verb, "fail") == 0) {
+        status = fmcp_call_fail(call, signed_number(line, 2), text(line, 3), text(line, 4), &error);
+    } else if (strcmp(verb, "progress") == 0) {
+        /* strtod reads "nan" too. */
+        status = fmcp_call_progress(call, strtod(line->fields[2], NULL), strtod(line->fields[3], NULL), text(line, 4), &error);
+    } else if (strcmp(verb, "log") == 0) {
+        status = fmcp_call_log_json(call, (int32_t)signed_number(line, 2), text(line, 3), text(line, 4), &error);
+    } else if (strcmp(verb, "notify") == 0) {
+        status = fmcp_call_notify(call, text(line, 2), text(line, 3), &error);
+    } else if (strcmp(verb, "request") == 0) {
+        status = fmcp_call_request(call, text(line, 3), text(line, 4), signed_number(line, 2), answered,
+                                   fmcp_call_retain(call), release, &error);
+        if (status != FMCP_STATUS_OK) {
+            fmcp_call_free(call);
+        }
+    } else if (strcmp(verb, "variable") == 0) {
+        fputs("ok", stdout);
+        say(fmcp_call_variable(call, text(line, 2).data));
+        end_line();
+        return 1;
+    } else if (strcmp(verb, "cancelled") == 0) {
+        printf("ok\t%d", fmcp_call_is_cancelled(call));
+        end_line();
+        return 1;
+    } else if (strcmp(verb, "let_go") == 0) {
+        let_go(call);
+    } else {
+        return 0;
+    }
+    outcome(status, error);
+    return 1;
+}
+
+int main(void) {
+    struct line line = {NULL, 0, {NULL}, 0};
+    int known = 1;
+    while (known && read_line(&line)) {
+        known = engine_verb(line.fields[0], &line) || call_verb(line.fields[0], &line);
+    }
+    free(line.text);
+    let_go(NULL);
+    fmcp_engine_free(engine);
+    return known ? 0 : 2;
+}

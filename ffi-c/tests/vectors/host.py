@@ -1,0 +1,221 @@
+"""The host code of a vector: what its tools, resources, prompts and completions do when they are called.
+
+Decides which function of the C door each act is. A call that waits is kept by the driver until it goes on.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from door import KINDS, LEVELS, Call, Door, Refused, Response
+from vectors.text import parse, write
+
+__all__ = ["Host"]
+
+NAMES = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompts": "name"}
+TARGETS = {"tools": "tool", "resources": "resource", "templates": "template", "prompts": "prompt"}
+NO_CODE = -32603
+
+
+@dataclass
+class Entry:
+    """One definition; its tag is its place."""
+
+    kind: str
+    name: str
+    acts: list[dict[str, Any]]
+    completions: dict[str, Any]
+
+
+@dataclass
+class Running:
+    """A call that has not come to the end of its acts."""
+
+    entry: Entry
+    call: Call
+    next: int = 0
+    held: bool = False
+    # What became of the request to the client: whether it failed, and the text to answer with.
+    answer: tuple[bool, str] = field(default=(True, "unavailable"))
+
+
+class Host:
+    """All handlers, the calls that run, and what the script may ask about them."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self._entries: list[Entry] = []
+        self._running: dict[int, Running] = {}
+        self.called: list[str] = []
+        self.cancelled: list[tuple[str, str | None]] = []
+
+    def add(self, kind: str, entry: dict[str, Any], now: int) -> None:
+        """Adds one entry of `tools`, `resources`, `templates` or `prompts`. Raises Refused."""
+        definition = entry["definition"]
+        self._door.do("add", KINDS.index(kind), len(self._entries), now, write(definition))
+        acts, completions = entry.get("behaviour", []), entry.get("completions", {})
+        self._entries.append(Entry(kind, str(definition.get(NAMES[kind], "")), acts, completions))
+
+    def start(self, call: Call) -> None:
+        """Starts what a call asks for."""
+        entry = self._entries[call.tag]
+        if call.argument is not None:
+            self._complete(entry, call)
+            return
+        assert call.target == TARGETS[entry.kind], call
+        self.called.append(entry.name)
+        running = Running(entry, call)
+        self._running[call.key] = running
+        self._run(running)
+
+    def release(self, name: str) -> None:
+        """Lets the oldest call of a handler that waits go on."""
+        held = (running for running in self._running.values() if running.held and running.entry.name == name)
+        running = next(held, None)
+        assert running is not None, f"no call of {name} waits"
+        running.held = False
+        self._run(running)
+
+    def cancel(self, key: int, reason: str | None) -> None:
+        """A call is over before its end; its acts can go on, and send nothing."""
+        if running := self._running.get(key):
+            assert self._door.do("cancelled", key) == ["1"], "the call itself does not know of it"
+            self.cancelled.append((running.entry.name, reason))
+
+    def answered(self, response: Response) -> None:
+        """The client answered the request of a call, or nobody did."""
+        running = self._running[response.key]
+        if response.result is not None:
+            running.answer = (False, response.result)
+        elif response.outcome == "error":
+            running.answer = (True, f"{response.code} {response.message}")
+        else:
+            running.answer = (True, "timed out" if response.outcome == "timed out" else "unavailable")
+        self._run(running)
+
+    def _complete(self, entry: Entry, call: Call) -> None:
+        completion = entry.completions.get(str(call.argument))
+        if completion is None:
+            self._do("completion", call, "[]", -1, -1)
+            return
+        self.called.append(f"{entry.name}/{call.argument}")
+        if "raise" in completion or "result" in completion:
+            ((verb, operand),) = completion.items()
+            self._answer(Entry("completions", entry.name, [], {}), call, verb, operand)
+            return
+        values = [value for value in completion.get("values", []) if value.startswith(str(call.value))]
+        more = completion.get("hasMore")
+        total = int(completion.get("total", -1))
+        self._do("completion", call, write(values), total, -1 if more is None else int(more))
+
+    def _run(self, running: Running) -> None:
+        """Does acts until one has to wait or none is left."""
+        call = running.call
+        while running.next < len(running.entry.acts):
+            ((verb, operand),) = running.entry.acts[running.next].items()
+            running.next += 1
+            if verb == "wait":
+                running.held = True
+                return
+            if verb == "progress":
+                progress, total, message = (*operand, None, None)[:3]
+                message = None if message is None else str(message)
+                self._door.do("progress", call.key, float(progress), float(total or "nan"), message)
+            elif verb == "log":
+                level, logger, data = operand
+                logger = None if logger is None else str(logger)
+                self._door.do("log", call.key, LEVELS.index(level), logger, write(data))
+            elif verb == "notify":
+                params = write(operand["params"]) if "params" in operand else None
+                self._door.do("notify", call.key, str(operand["method"]), params)
+            elif verb == "ask":
+                if self._ask(call, operand):
+                    return
+            elif verb == "answered":
+                failed, text = running.answer
+                self._do("tool_error" if failed else "text", call, text)
+            else:
+                self._answer(running.entry, call, verb, operand)
+        # A call that is answered is not needed any more.
+        del self._running[call.key]
+        self._door.do("let_go", call.key)
+
+    def _ask(self, call: Call, operand: dict[str, Any]) -> bool:
+        params = write(operand["params"]) if "params" in operand else None
+        try:
+            self._door.do(
+                "request", call.key, int(operand.get("timeoutMs", -1)), str(operand["method"]), params
+            )
+        except Refused:
+            return False
+        return True
+
+    def _answer(self, entry: Entry, call: Call, verb: str, operand: Any) -> None:
+        """An act that answers the call."""
+        match verb, entry.kind:
+            case "echo", "tools":
+                self._blocks(call, parse(call.arguments).get(operand, ""))
+            case "echo", "prompts":
+                content = {"type": "text", "text": parse(call.arguments).get(operand, "")}
+                self._do("prompt", call, None, write([{"role": "user", "content": content}]))
+            case "reflect", "tools":
+                self._do("tool", call, None, call.arguments, 0, None)
+            case "reflect", "templates":
+                self._reflect(entry, call)
+            case "revision", "tools":
+                self._do("text", call, call.revision)
+            case "meta", "tools":
+                meta = parse(call.meta or "{}")
+                self._do("text", call, write(meta[operand]) if operand in meta else "absent")
+            case "return", "tools":
+                content, structured, meta = (
+                    write(operand[name]) if name in operand else None
+                    for name in ("content", "structuredContent", "_meta")
+                )
+                self._do("tool", call, content, structured, int(operand.get("isError", False)), meta)
+            case "return", "resources" | "templates":
+                self._do("contents", call, write(operand))
+            case "return", "prompts":
+                description = operand.get("description")
+                description = None if description is None else str(description)
+                self._do("prompt", call, description, write(operand.get("messages", [])))
+            case "result", _:
+                try:
+                    self._door.do("result", call.key, write(operand))
+                except Refused as refused:
+                    # What the engine does not let host code send is a failure of host code.
+                    self._do("fail", call, NO_CODE, str(refused), None)
+            case "raise", "tools":
+                self._do("tool_error", call, str(operand))
+            case "raise", _:
+                self._do("fail", call, NO_CODE, str(operand), None)
+            case "fail", _:
+                data = write(operand["data"]) if "data" in operand else None
+                self._do("fail", call, int(operand["code"]), str(operand.get("message", "")), data)
+            case _:
+                raise AssertionError(f"no such act here: {verb} for {entry.kind}")
+
+    def _reflect(self, entry: Entry, call: Call) -> None:
+        names = (part for part in entry.name.replace("{", "}").split("}")[1::2])
+        names = (name for part in names for name in part.lstrip("+#./;?&").split(","))
+        variables = {}
+        for name in (name.split(":")[0].rstrip("*") for name in names):
+            (found,) = self._door.do("variable", call.key, name)
+            if found != "-":
+                variables[name] = bytes.fromhex(found).decode()
+        text = json.dumps(variables, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        self._do("contents", call, write([{"uri": call.uri, "mimeType": "application/json", "text": text}]))
+
+    def _blocks(self, call: Call, text: Any) -> None:
+        """As JSON text, because not every JSON string is text for C."""
+        self._do("tool", call, write([{"type": "text", "text": text}]), None, 0, None)
+
+    def _do(self, verb: str, call: Call, *fields: int | str | None) -> None:
+        try:
+            self._door.do(verb, call.key, *fields)
+        except Refused as refused:
+            # A second answer is refused, and must have no effect.
+            if str(refused) != "this call is answered already":
+                raise
