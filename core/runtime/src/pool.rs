@@ -135,6 +135,11 @@ impl Pool {
                 }
             }
             ran = false;
+            if !state.turns.queue_is_free() {
+                // The runner was still on its way into host code when this thread took the lead alone. Once it is in a
+                // call somebody has to see whether that gets stuck.
+                state = self.recruit(state).0;
+            }
             state = self.read(state, &wire, buffer);
         }
     }

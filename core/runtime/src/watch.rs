@@ -158,7 +158,7 @@ impl Pool {
     }
 
     /// Watches until something is stuck. None: the server has ended.
-    fn watch(&self) -> Option<Ticket> {
+    fn watch(self: &Arc<Self>) -> Option<Ticket> {
         let endpoint = &*self.endpoint;
         let patience_us = u64::try_from(endpoint.takeover_after.as_micros()).unwrap_or(u64::MAX);
         let mut state = endpoint.lock();
@@ -182,6 +182,11 @@ impl Pool {
             match sight {
                 Sight::Lead(ticket) => {
                     state.crew.watched = false;
+                    if !state.turns.queue_is_free() {
+                        // The runner only waited to enter host code, and keeps the queue. In there it may get stuck as
+                        // well, and nobody else would find it.
+                        drop(self.recruit(state));
+                    }
                     return Some(ticket);
                 }
                 // It runs the rest of the queue, and writes what the runner has answered before.

@@ -98,6 +98,49 @@ fn no_line_of_threads_forms_at_a_lock_of_the_host() {
     door.expect(50);
 }
 
+/// A host whose first call does not return before it may, behind a lock.
+struct Stuck {
+    lock: Mutex<()>,
+    begun: Mutex<Sender<()>>,
+    may_return: Mutex<Receiver<()>>,
+}
+
+impl Host for Stuck {
+    fn run(&self, endpoint: &Arc<Endpoint>, queue: &CallQueue) {
+        drop(self.lock.lock().expect("nobody panics with it"));
+        while let Some(call) = queue.next() {
+            if call.id_json() == "0" {
+                self.begun.lock().expect("nobody panics with it").send(()).expect("the test waits");
+                self.may_return.lock().expect("nobody panics with it").recv().expect("the test says so");
+            }
+            endpoint.respond(call.key, done()).expect("an answer that fits");
+        }
+    }
+
+    fn notice(&self, _: &Arc<Endpoint>, _: Event) {}
+}
+
+#[test]
+fn a_call_that_had_to_wait_for_the_lock_and_then_gets_stuck_holds_nobody_up() {
+    let (begin, begun) = channel();
+    let (end, may_return) = channel();
+    let host = Arc::new(Stuck { lock: Mutex::new(()), begun: Mutex::new(begin), may_return: Mutex::new(may_return) });
+    let mut door = Door::open(Arc::clone(&host) as Arc<dyn Host>, StdioOptions::default());
+    let held = host.lock.lock().expect("nobody panics with it");
+    door.send(&call(0, "any", "{}"));
+    // Answered by a thread that has taken the lead from the one at the lock.
+    door.send(&ping(1));
+    door.expect(1);
+    drop(held);
+    begun.recv_timeout(LONG).expect("the call begins");
+    for id in 2..5 {
+        door.send(&call(id, "any", "{}"));
+        door.expect(id);
+    }
+    end.send(()).expect("the call waits");
+    door.expect(0);
+}
+
 /// A call, and where to answer it.
 type Given = (Arc<Endpoint>, Call);
 
