@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -12,6 +13,10 @@ import pytest
 from support import Peer, write_server
 
 Serve = Callable[..., Peer]
+
+# A run in the background of a shell ignores SIGINT, and so would every server that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

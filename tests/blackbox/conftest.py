@@ -8,6 +8,7 @@ a second to start; a test that fails, ends the process or leaves it unwell costs
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,10 @@ from pathlib import Path
 import pytest
 from process import Process
 from wire import Wire, revision_of
+
+# A run in the background of a shell ignores SIGINT, and so would every server that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"

@@ -14,6 +14,14 @@ import ferromcp
 _SERVERS = {
     "native": "from ferromcp import Server\nserver = Server('tests')\n",
     "fastmcp": "from fastmcp import FastMCP\nserver = FastMCP('tests')\n",
+    "middleware": """
+from fastmcp import FastMCP
+from fastmcp.server.middleware import Middleware
+class Watching(Middleware):
+    async def on_call_tool(self, context, call_next):
+        return await call_next(context)
+server = FastMCP('tests', middleware=[Watching()])
+""",
     "mcpserver": "from mcp.server import MCPServer\nserver = MCPServer('tests')\n",
 }
 

@@ -160,8 +160,10 @@ def test_how_a_forked_child_leaves(run_file: Serve, kind: str, way: str, code: i
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("host", HOSTED)
 def test_how_a_child_of_an_existing_app_leaves(run_file: Serve, host: str, kind: str) -> None:
-    if host == "fastmcp" and explain(FastMCP("tests")).road != "direct":
-        pytest.skip("this version's tools run on threads of its own, where a child is on its own too")
+    if host != "mcpserver" and explain(FastMCP("tests")).road != "direct":
+        pytest.skip("more of the SDK's own code is round the tool, and asks for the loop, which no child has")
+    if host == "middleware" and kind == "def":
+        pytest.skip("sync tools run on threads of Python's, where a child that comes back is on its own")
     fork = f"""
     @server.tool()
     {kind} fork(returns: bool) -> str:
@@ -220,7 +222,9 @@ def test_a_child_that_goes_on_with_the_loop(run_file: Serve) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_signals_of_a_forked_child_are_its_own(run_file: Serve, kind: str) -> None:
-    """SIGTERM ends it and SIGINT interrupts it, as without a server; the parent hears nothing of it."""
+    """SIGTERM ends it and SIGINT interrupts it, as without a server; the parent hears nothing of it. Sent
+    until the child has gone: Python 3.13 may sleep on when one comes just before, in a child of any thread.
+    """
     fork = f"""
     def interrupted(writer):
         try:
@@ -235,8 +239,12 @@ def test_signals_of_a_forked_child_are_its_own(run_file: Serve, kind: str) -> No
         if child == 0:
             interrupted(writer)
         os.read(reader, 1)
-        os.kill(child, number)
-        return str({WAIT})
+        while True:
+            os.kill(child, number)
+            time.sleep(0.01)
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return str(os.waitstatus_to_exitcode(status))
     """
     peer = run_file(program(fork, SYNC), *QUIET)
     assert peer.text("fork", number=int(signal.SIGTERM)) == str(-signal.SIGTERM)
