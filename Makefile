@@ -29,8 +29,8 @@ RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) $(shell find core -name '*.rs'
 PY_SOURCES := $(shell find py/src -name '*.rs') py/Cargo.toml py/pyproject.toml
 # The official TypeScript clients.
 INTEROP := $(patsubst %/package.json,%/node_modules/.ready,$(wildcard tests/interop/package.json tests/interop/*/package.json))
-# The Node package's own tools, the other releases of Node, and the examples in JavaScript.
-NODE_ENVIRONMENTS := $(patsubst %,%/node_modules/.ready,node node/test/runtimes examples/node)
+# The Node package's own tools, and the other releases of Node.
+NODE_ENVIRONMENTS := $(patsubst %,%/node_modules/.ready,node node/test/runtimes)
 NODE_SOURCES := $(shell find node/src node/ts -type f) node/Cargo.toml node/build.rs
 
 .PHONY: help demo test check fmt setup system-packages requirements clean
@@ -74,6 +74,9 @@ $(VENV)-mcp1/.ready: tests/requirements/mcp1.txt
 %/node_modules/.ready: %/package.json %/package-lock.json
 	cd $* && npm ci --no-audit --no-fund --no-progress --loglevel=error
 	@touch $@
+
+# npm links a command only when its file is there already, so the package that the examples depend on is built first.
+examples/node/node_modules/.ready: node/dist/.built
 
 # --- What is built ----------------------------------------------------------------------------------------------------
 
