@@ -10,7 +10,7 @@ python=${PYTHON:-python3}
 
 # What has to be there already.
 problems=()
-have cargo || problems+=("cargo, of Rust 1.88 or newer (rust-version in Cargo.toml)")
+have cargo || problems+=("cargo, of Rust 1.89 or newer (rust-version in Cargo.toml)")
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || problems+=("$python, 3.10 or newer")
 node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || problems+=("node, 20 or newer")
 have npm || problems+=("npm")
@@ -24,6 +24,7 @@ needed=() wanted=()
 have cc || needed+=("gcc:the C compiler, which also links Rust programs")
 have c++ || needed+=("g++:the C++ layer over the C library, and a server of the black-box tests")
 "$python" -c 'import ensurepip, venv' 2>/dev/null || needed+=("python3-venv:Python environments")
+have redis-server || have valkey-server || needed+=("redis-server:the tests of the store of tasks on a server")
 have valgrind || wanted+=("valgrind:memory checks of the C tests")
 have cmake || wanted+=("cmake:the test of the installed CMake package")
 have pkg-config || wanted+=("pkg-config:the test of the installed pkg-config file")

@@ -130,6 +130,15 @@ pub enum LocalError {
     NoBackChannel,
     /// The peer has not declared the capability that this request needs.
     CapabilityNotDeclared(&'static str),
+    /// What is to be asked of a client is not what the specification allows.
+    InputRequest {
+        /// The method that was to be asked; empty where it could not be told.
+        method: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Something has to be unpredictable, and [`crate::Server::set_entropy`] was not called.
+    NoEntropy,
     /// A number that JSON can't carry (NaN or infinite).
     NotANumber,
     /// A limit of [`crate::Limits`] is reached; the text names it.
@@ -148,6 +157,8 @@ impl fmt::Display for LocalError {
                 write!(f, "this peer takes no requests: only an initialized connection of 2025-11-25 or earlier does")
             }
             Self::CapabilityNotDeclared(name) => write!(f, "the client has not declared the capability {name:?}"),
+            Self::InputRequest { method, reason } => write!(f, "request to the client {method:?}: {reason}"),
+            Self::NoEntropy => write!(f, "no source of random bytes was set"),
             Self::NotANumber => write!(f, "NaN and infinite numbers do not exist in JSON"),
             Self::Limit(name) => write!(f, "limit {name} is reached"),
         }

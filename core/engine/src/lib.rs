@@ -44,6 +44,7 @@
 
 #![forbid(unsafe_code)]
 
+mod entropy;
 pub mod error;
 pub mod framing;
 pub mod jsonrpc;
@@ -52,15 +53,17 @@ mod limits;
 pub mod model;
 pub mod schema;
 mod server;
+pub mod tasks;
 pub mod testing;
 mod wire;
 
+pub use entropy::Entropy;
 pub use error::{LocalError, PeerError};
 pub use limits::Limits;
-pub use model::LogLevel;
+pub use model::{Capability, LogLevel};
 pub use server::{
-    CacheHints, CacheScope, Call, CancelReason, CapabilityConfig, CatalogueKind, Diagnostic, DiagnosticKind, Event,
-    ListKind, Millis, OutgoingError, OutgoingKey, Output, OutputValidation, Reply, RequestKey, Server, ServerConfig,
-    StreamId, Target,
+    AskKey, Asked, CacheHints, CacheScope, Call, CancelReason, CapabilityConfig, CatalogueKind, Diagnostic,
+    DiagnosticKind, Event, InputRequest, ListKind, Millis, OutgoingError, OutgoingKey, Output, OutputValidation,
+    Reentry, Reply, RequestKey, Server, ServerConfig, StateKey, StoreKey, StreamId, Target, TaskSupport, TasksConfig,
 };
 pub use wire::{Era, Revision};

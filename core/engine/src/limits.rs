@@ -28,6 +28,21 @@ pub struct Limits {
     /// Milliseconds that a peer has to answer a request of ours, unless the request says otherwise; 0 for no bound.
     /// 600,000: a person may have to read and type (2025-11-25 `basic/lifecycle`, "Timeouts": SHOULD).
     pub outgoing_timeout_ms: u64,
+    /// Bytes of one `requestState`. 256 KiB: some answers of a language model, and still little beside a message.
+    pub max_request_state_bytes: usize,
+    /// Milliseconds for which a `requestState` is good. 600,000: a person may have to read and type
+    /// (`basic/patterns/mrtr`, "Server Requirements": a short expiry, SHOULD).
+    pub request_state_ttl_ms: u64,
+    /// States that were used and are remembered until they end. 65,536: at 32 bytes each some megabytes.
+    pub max_spent_states: usize,
+    /// Times that one call may ask a modern client. 100: more is a loop.
+    pub max_rounds: u32,
+    /// Calls that wait in this process for a modern client to come back. 1,024: each keeps what host code holds.
+    pub max_held: usize,
+    /// Milliseconds that such a call waits. 600,000: as a state is good.
+    pub held_ms: u64,
+    /// Tasks that run at once. 1,024: each holds what host code holds.
+    pub max_tasks: usize,
     /// Milliseconds that running calls get after the end of input. 5,000: a quick shell pipe gets its answers, a host
     /// that closed us does not wait for a stuck tool.
     pub drain_ms: u64,
@@ -51,6 +66,13 @@ impl Default for Limits {
             max_watched_resources: 10_000,
             max_outgoing: 1_024,
             outgoing_timeout_ms: 600_000,
+            max_request_state_bytes: 256 << 10,
+            request_state_ttl_ms: 600_000,
+            max_spent_states: 65_536,
+            max_rounds: 100,
+            max_held: 1_024,
+            held_ms: 600_000,
+            max_tasks: 1_024,
             drain_ms: 5_000,
             call_timeout_ms: 0,
             coalesce_ms: 10,

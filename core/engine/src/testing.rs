@@ -3,12 +3,28 @@
 //! [`Pair`] plays the client's side of one stream: it sends messages, whole or in pieces, and collects what the server
 //! sends and wants done. Nothing sleeps and nothing is read from a socket, so every order of events can be written down.
 
-use crate::{Call, Event, LocalError, Millis, Output, Reply, RequestKey, Server, ServerConfig, StreamId};
-use std::collections::VecDeque;
+use crate::tasks::{StoreError, StoreOutcome, StoreRequest, TaskCursor, TaskPage, TaskRecord, look};
+use crate::{Call, Event, LocalError, Millis, Output, Reply, RequestKey, Server, ServerConfig, StoreKey, StreamId};
+use std::collections::{BTreeMap, VecDeque};
 
 /// The `_meta` fields of a modern request, as JSON members.
 pub const MODERN_META: &str =
     r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
+
+/// UNIX milliseconds at the start of every [`Pair`]: 2026-07-28.
+pub const EPOCH: u64 = 1_785_196_800_000;
+
+/// Bytes that never repeat and are the same in every run. Nobody but a test may use them.
+fn counting() -> impl FnMut(&mut [u8]) + Send {
+    let mut next = 0u64;
+    move |bytes| {
+        for chunk in bytes.chunks_mut(8) {
+            next += 1;
+            let word = next.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
+            chunk.copy_from_slice(&word[..chunk.len()]);
+        }
+    }
+}
 
 /// One server, one stream, and the time.
 pub struct Pair {
@@ -22,7 +38,56 @@ pub struct Pair {
     pub sent: VecDeque<String>,
     /// Events that nobody has taken yet.
     pub events: VecDeque<Event>,
+    /// Where the server's tasks are kept.
+    pub store: Store,
     partial: Vec<u8>,
+}
+
+/// A store of tasks in one map.
+#[derive(Default)]
+pub struct Store {
+    /// The tasks, by id.
+    pub tasks: BTreeMap<String, TaskRecord>,
+    /// It can't be reached.
+    pub is_down: bool,
+    /// What is asked of it waits for [`Pair::serve_store`].
+    pub waits: bool,
+    waiting: VecDeque<(StoreKey, StoreRequest)>,
+}
+
+impl Store {
+    /// Does what the engine asks for.
+    pub fn execute(&mut self, request: StoreRequest, unix_ms: u64) -> StoreOutcome {
+        if self.is_down {
+            return StoreOutcome::Failed(StoreError::Unavailable("it is down".into()));
+        }
+        match request {
+            StoreRequest::Create(record) if self.tasks.contains_key(&record.id) => {
+                StoreOutcome::Failed(StoreError::IdTaken)
+            }
+            StoreRequest::Create(record) => {
+                self.tasks.insert(record.id.clone(), *record);
+                StoreOutcome::Created
+            }
+            StoreRequest::Get { id, party } => {
+                let seen = |task: &mut TaskRecord| look(task, &party, None, unix_ms).map(|_| Box::new(task.clone()));
+                StoreOutcome::Task(self.tasks.get_mut(&id).and_then(seen))
+            }
+            StoreRequest::List { principal, after, limit } => {
+                let mut tasks: Vec<_> = self.tasks.values().filter(|task| task.principal == principal).collect();
+                tasks.sort_by_key(|task| TaskCursor::of(task));
+                tasks.retain(|task| after.as_ref().is_none_or(|after| TaskCursor::of(task) > *after));
+                let next = (tasks.len() > limit).then(|| TaskCursor::of(tasks[limit - 1]));
+                StoreOutcome::Page(TaskPage { tasks: tasks.into_iter().take(limit).cloned().collect(), next })
+            }
+            StoreRequest::Change { id, party, change } => {
+                let Some(task) = self.tasks.get_mut(&id) else { return StoreOutcome::Changed(None) };
+                let seen = look(task, &party, Some(&change), unix_ms);
+                StoreOutcome::Changed(seen.map(|seen| (seen.applied, Box::new(task.clone()))))
+            }
+            StoreRequest::Remove { id } => StoreOutcome::Removed(self.tasks.remove(&id).is_some()),
+        }
+    }
 }
 
 impl Pair {
@@ -32,9 +97,18 @@ impl Pair {
     /// What [`Server::new`] says of it.
     pub fn new(config: ServerConfig) -> Result<Self, LocalError> {
         let mut server = Server::new(config)?;
+        server.set_entropy(counting());
+        server.set_epoch(EPOCH);
         let stream = server.open(0);
-        let mut pair =
-            Self { server, stream, now: 0, sent: VecDeque::new(), events: VecDeque::new(), partial: Vec::new() };
+        let mut pair = Self {
+            server,
+            stream,
+            now: 0,
+            sent: VecDeque::new(),
+            events: VecDeque::new(),
+            store: Store::default(),
+            partial: Vec::new(),
+        };
         pair.drain();
         Ok(pair)
     }
@@ -132,10 +206,26 @@ impl Pair {
         sent
     }
 
+    /// Lets the store do what has waited for it.
+    pub fn serve_store(&mut self) {
+        while let Some((op, request)) = self.store.waiting.pop_front() {
+            let outcome = self.store.execute(request, EPOCH + self.now);
+            self.server.stored(op, outcome, self.now);
+            self.drain();
+        }
+    }
+
     /// Takes all outputs, as the contract wants it after every input and command.
     pub fn drain(&mut self) {
         while let Some(output) = self.server.poll_output() {
             match output {
+                Output::Event(Event::Store { op, request }) if self.store.waits => {
+                    self.store.waiting.push_back((op, request));
+                }
+                Output::Event(Event::Store { op, request }) => {
+                    let outcome = self.store.execute(request, EPOCH + self.now);
+                    self.server.stored(op, outcome, self.now);
+                }
                 Output::Event(event) => self.events.push_back(event),
                 Output::Transmit { bytes, .. } => {
                     self.partial.extend(bytes);

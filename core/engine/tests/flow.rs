@@ -23,11 +23,11 @@ fn progress_only_rises_and_ends_with_the_answer() {
         let key = start(&mut pair, "1", &format!(r#""progressToken":{token}"#));
         let sent: Vec<_> = [5.0, 5.0, 3.0, 5.5]
             .iter()
-            .map(|value| pair.server.progress(key, *value, Some(10.0), Some("m")).expect("a number"))
+            .map(|value| pair.server.progress(key, *value, Some(10.0), Some("m"), 0).expect("a number"))
             .collect();
         assert_eq!(sent, [true, false, false, true]);
         pair.answer_text(key, "x");
-        assert_eq!(pair.server.progress(key, 9.0, None, None), Ok(false));
+        assert_eq!(pair.server.progress(key, 9.0, None, None, 0), Ok(false));
         pair.drain();
         assert_eq!(
             pair.take(),
@@ -45,8 +45,8 @@ fn progress_only_rises_and_ends_with_the_answer() {
 fn no_progress_where_none_was_asked_for() {
     let mut pair = pair();
     let key = start(&mut pair, "1", "");
-    assert_eq!(pair.server.progress(key, 1.0, None, None), Ok(false));
-    assert_eq!(pair.server.progress(key, f64::NAN, None, None), Err(LocalError::NotANumber));
+    assert_eq!(pair.server.progress(key, 1.0, None, None, 0), Ok(false));
+    assert_eq!(pair.server.progress(key, f64::NAN, None, None, 0), Err(LocalError::NotANumber));
     pair.legacy("2", "tools/call", r#"{"_meta":{"progressToken":1.5}}"#);
     assert_eq!(error_code(&pair.take()), code::INVALID_PARAMS);
 }
@@ -127,7 +127,7 @@ fn a_cancelled_request_gets_nothing_any_more() {
             other => panic!("{other:?}"),
         }
         assert!(!pair.answer_text(key, "x"));
-        assert_eq!(pair.server.progress(key, 1.0, None, None), Ok(false));
+        assert_eq!(pair.server.progress(key, 1.0, None, None, 0), Ok(false));
         pair.drain();
         assert!(pair.sent.is_empty());
         pair.modern(id, "tools/list", "");

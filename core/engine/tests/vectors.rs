@@ -4,6 +4,8 @@
 #![allow(missing_docs, unreachable_pub, reason = "a test is no library")]
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "vectors are files, and failures are printed")]
 
+#[path = "vectors/asking.rs"]
+mod asking;
 #[path = "vectors/host.rs"]
 mod host;
 #[path = "vectors/json.rs"]
@@ -26,6 +28,19 @@ const MODERN: &str = r#"{
     "io.modelcontextprotocol/clientInfo": {"name": "vector", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {}
 }"#;
+
+const CAPABLE: &str = r#"{
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "vector", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {
+        "elicitation": {"form": {}, "url": {}},
+        "sampling": {"tools": {}, "context": {}},
+        "roots": {}
+    }
+}"#;
+
+/// What this runner can do beyond the plain format.
+const ABLE: [&str; 1] = ["ask"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors")
@@ -57,10 +72,14 @@ fn server(shared: &Json, vector: &Json) -> Json {
 }
 
 fn run(shared: &Json, vector: &Json, corrupt: bool) -> Vec<String> {
-    const KEYS: [&str; 6] = ["name", "about", "requirements", "server", "each", "steps"];
+    const KEYS: [&str; 7] = ["name", "about", "requirements", "needs", "server", "each", "steps"];
     let stranger = vector.members().iter().find(|(key, _)| !KEYS.contains(&key.as_str()));
     if let Some((key, _)) = stranger {
         return vec![format!("unknown member {key}")];
+    }
+    let needs = vector.get("needs").map(Json::elements).unwrap_or_default();
+    if let Some(need) = needs.iter().find(|need| !need.as_text().is_some_and(|need| ABLE.contains(&need))) {
+        return vec![format!("needs {}, which this runner can't do", need.write())];
     }
     let once = [Json::Object(Vec::new())];
     let rounds = vector.get("each").map(Json::elements).unwrap_or(&once);
@@ -72,6 +91,7 @@ fn run(shared: &Json, vector: &Json, corrupt: bool) -> Vec<String> {
     for round in rounds {
         let mut names = Names::default();
         names.bind("modern", Json::parse(MODERN).expect("written above"));
+        names.bind("capable", Json::parse(CAPABLE).expect("written above"));
         for (name, value) in round.members() {
             names.bind(name, value.clone());
         }

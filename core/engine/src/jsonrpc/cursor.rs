@@ -196,24 +196,32 @@ impl<'a> Cursor<'a> {
         mut value: impl FnMut(&mut Self, usize) -> Checked,
     ) -> Checked<Picked<'a, N>> {
         let mut found = Ok([None; N]);
+        self.members(|cursor, key, escaped| {
+            let Some(slot) = slot_of(key, escaped, wanted) else { return cursor.value() };
+            let start = cursor.at;
+            value(cursor, slot)?;
+            note(&mut found, slot, wanted[slot], cursor.text.get(start..cursor.at));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Moves over the object that begins here. `member` is told each key as written, without its quotes, and whether it is
+    /// written with escapes; the value begins here then, and it moves over it.
+    #[inline]
+    pub(crate) fn members(&mut self, mut member: impl FnMut(&mut Self, &'a [u8], bool) -> Checked) -> Checked {
         self.expect(b'{')?;
         self.level += 1;
         self.deepest = self.deepest.max(self.level);
         self.blanks();
         if self.peek() != Some(b'}') {
             loop {
-                let start = self.at;
+                let start = self.at + 1;
                 let escaped = self.string()?;
-                let slot = slot_of(self.text.get(start..self.at).unwrap_or_default(), escaped, wanted);
+                // As bytes: a quote on either side makes it a text of its own, which needs no proof.
+                let key = self.text.as_bytes().get(start..self.at - 1).unwrap_or_default();
                 self.colon()?;
-                let start = self.at;
-                match slot {
-                    None => self.value()?,
-                    Some(slot) => {
-                        value(self, slot)?;
-                        note(&mut found, slot, wanted[slot], self.text.get(start..self.at));
-                    }
-                }
+                member(self, key, escaped)?;
                 if !self.next(b'}')? {
                     break;
                 }
@@ -221,7 +229,22 @@ impl<'a> Cursor<'a> {
         }
         self.expect(b'}')?;
         self.level -= 1;
-        Ok(found)
+        Ok(())
+    }
+
+    /// What `read` moves over, and how many levels it is deep.
+    pub(crate) fn measured<T>(&mut self, read: impl FnOnce(&mut Self) -> Checked<T>) -> Checked<(T, usize)> {
+        let before = std::mem::replace(&mut self.deepest, self.level);
+        let value = read(self)?;
+        let depth = self.deepest - self.level;
+        self.deepest = self.deepest.max(before);
+        Ok((value, depth))
+    }
+
+    /// Moves over a value of `length` bytes and `depth` levels that is known to be here.
+    pub(crate) fn skip(&mut self, length: usize, depth: usize) {
+        self.at += length;
+        self.deepest = self.deepest.max(self.level + depth);
     }
 
     /// After an item: moves over the comma to the next one, if there is one before the `closing` bracket.
@@ -350,14 +373,19 @@ fn note<'a, const N: usize>(found: &mut Picked<'a, N>, slot: usize, key: &'stati
     }
 }
 
-/// Which of the wanted keys a key is; `written` has its quotes.
+/// Which of the wanted keys a key is; `written` is without its quotes.
 #[inline]
-fn slot_of(written: &str, escaped: bool, wanted: &[&'static str]) -> Option<usize> {
+fn slot_of(written: &[u8], escaped: bool, wanted: &[&'static str]) -> Option<usize> {
     if escaped {
-        // A key that is no Unicode text is none of ours.
-        let plain = plain_string(written)?;
-        return wanted.iter().position(|name| *name == plain);
+        return slot_of_escaped(written, wanted);
     }
-    let plain = written.as_bytes().get(1..written.len().wrapping_sub(1))?;
-    wanted.iter().position(|name| name.as_bytes() == plain)
+    wanted.iter().position(|name| name.as_bytes() == written)
+}
+
+#[cold]
+fn slot_of_escaped(written: &[u8], wanted: &[&'static str]) -> Option<usize> {
+    let quoted = format!("\"{}\"", std::str::from_utf8(written).ok()?);
+    // A key that is no Unicode text is none of ours.
+    let plain = plain_string(&quoted)?;
+    wanted.iter().position(|name| *name == plain)
 }

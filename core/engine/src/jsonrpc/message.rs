@@ -1,6 +1,7 @@
 //! One line of bytes, read as a JSON-RPC message.
 
 use super::cursor::{Checked, Cursor, PickError, Picked};
+use super::last_meta::LastMeta;
 use super::scan;
 use crate::error::{PeerError, code};
 use std::borrow::Cow;
@@ -37,13 +38,13 @@ pub struct Message<'a> {
 /// What most methods ask of the parameters, found on the same walk: the values of [`PARAMS`], and of [`META`] in `_meta`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fields<'a> {
-    pub(crate) params: Picked<'a, 5>,
+    pub(crate) params: Picked<'a, 7>,
     pub(crate) meta: Picked<'a, 5>,
 }
 
-pub(crate) const PARAMS: [&str; 5] = ["_meta", "name", "arguments", "uri", "cursor"];
+const PARAMS: [&str; 7] = ["_meta", "name", "arguments", "uri", "cursor", "inputResponses", "requestState"];
 const PARAMS_META: usize = 0;
-pub(crate) const META: [&str; 5] = [
+pub(super) const META: [&str; 5] = [
     "progressToken",
     "io.modelcontextprotocol/protocolVersion",
     "io.modelcontextprotocol/clientInfo",
@@ -52,7 +53,7 @@ pub(crate) const META: [&str; 5] = [
 ];
 
 impl Fields<'_> {
-    const NONE: Self = Self { params: Ok([None; 5]), meta: Ok([None; 5]) };
+    const NONE: Self = Self { params: Ok([None; 7]), meta: Ok([None; 5]) };
 }
 
 /// What one line holds.
@@ -80,13 +81,18 @@ pub struct Fault<'a> {
 impl<'a> Incoming<'a> {
     /// Reads one frame: a UTF-8 check, and one pass over the text.
     pub fn parse(frame: &'a [u8], max_depth: usize) -> Self {
+        Self::parse_after(&mut LastMeta::default(), frame, max_depth)
+    }
+
+    /// The same for a frame that is one of many from the same sender.
+    pub(crate) fn parse_after(last_meta: &mut LastMeta, frame: &'a [u8], max_depth: usize) -> Self {
         let Ok(text) = std::str::from_utf8(frame) else {
             return Self::Single(Err(not_json("message is not UTF-8")));
         };
         let mut cursor = Cursor::new(text);
         cursor.blanks();
         if cursor.peek() != Some(b'[') {
-            return Self::Single(Message::read(cursor, max_depth));
+            return Self::Single(Message::read(cursor, last_meta, max_depth));
         }
         let start = cursor.at;
         let (array, deepest) = match cursor.value().and_then(|()| Ok((text.get(start..cursor.at), cursor.end()?))) {
@@ -117,7 +123,7 @@ struct Envelope<'a> {
 
 impl<'a> Envelope<'a> {
     /// Reads the text from the cursor to its end. What is no object has no members.
-    fn read(cursor: &mut Cursor<'a>) -> Checked<Self> {
+    fn read(cursor: &mut Cursor<'a>, last_meta: &mut LastMeta) -> Checked<Self> {
         let mut fields = Fields::NONE;
         let top = if cursor.peek() == Some(b'{') {
             cursor.object(&TOP, |cursor, slot| {
@@ -128,7 +134,7 @@ impl<'a> Envelope<'a> {
                     if slot != PARAMS_META || cursor.peek() != Some(b'{') {
                         return cursor.value();
                     }
-                    fields.meta = cursor.object(&META, |cursor, _| cursor.value())?;
+                    fields.meta = last_meta.read(cursor)?;
                     Ok(())
                 })?;
                 Ok(())
@@ -145,16 +151,16 @@ impl<'a> Envelope<'a> {
 impl<'a> Message<'a> {
     /// Reads a message out of a text of its own (an element of a batch, say).
     pub fn from_json(text: &'a str, max_depth: usize) -> Parsed<'a> {
-        Self::read(Cursor::new(text), max_depth)
+        Self::read(Cursor::new(text), &mut LastMeta::default(), max_depth)
     }
 
-    fn read(mut cursor: Cursor<'a>, max_depth: usize) -> Parsed<'a> {
+    fn read(mut cursor: Cursor<'a>, last_meta: &mut LastMeta, max_depth: usize) -> Parsed<'a> {
         let invalid = |reason: &str, id| {
             Err(Fault { error: PeerError::invalid_request(format!("Invalid Request: {reason}")), id })
         };
         cursor.blanks();
         let start = cursor.at;
-        let Envelope { top, mut fields } = match Envelope::read(&mut cursor) {
+        let Envelope { top, mut fields } = match Envelope::read(&mut cursor, last_meta) {
             Ok(envelope) => envelope,
             Err(malformed) => return Err(not_json(&format!("message is not JSON: {malformed}"))),
         };
@@ -169,7 +175,8 @@ impl<'a> Message<'a> {
             }
         };
         let known_id = id.filter(|id| is_id(id));
-        if version.and_then(scan::plain_string).as_deref() != Some("2.0") {
+        // As everybody writes it, or with escapes.
+        if version != Some(r#""2.0""#) && version.and_then(scan::plain_string).as_deref() != Some("2.0") {
             return invalid("\"jsonrpc\" must be \"2.0\"", known_id);
         }
         if id.is_some() && known_id.is_none() {

@@ -6,10 +6,13 @@
 
 pub(crate) mod check;
 pub(crate) mod cursor;
+pub(crate) mod digest;
+mod last_meta;
 pub(crate) mod marks;
 mod message;
 pub(crate) mod scan;
 pub(crate) mod write;
 
+pub(crate) use last_meta::LastMeta;
 pub use message::{Fault, Incoming, Kind, Message, Parsed, canonical_id};
 pub(crate) use message::{Fields, Id};

@@ -35,6 +35,18 @@ pub(crate) fn string(out: &mut String, text: &str) {
     out.push('"');
 }
 
+/// Appends texts as a JSON array of strings.
+pub(crate) fn strings(out: &mut String, texts: &[String]) {
+    out.push('[');
+    for (at, text) in texts.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        string(out, text);
+    }
+    out.push(']');
+}
+
 /// Appends valid JSON text, on one line.
 pub(crate) fn raw(out: &mut String, json: &str) {
     let mut rest = json;
@@ -74,6 +86,11 @@ pub(crate) fn error(out: &mut String, id: Option<&str>, error: &PeerError) {
         out.push_str(id);
         out.push(',');
     }
+    error_member(out, error);
+}
+
+/// Appends the rest of an error response, behind its id.
+pub(crate) fn error_member(out: &mut String, error: &PeerError) {
     out.push_str(r#""error":{"code":"#);
     out.push_str(&error.code.to_string());
     out.push_str(r#","message":"#);

@@ -7,6 +7,7 @@ use jsonschema::{Draft, PatternOptions, ReferencingError, ValidationError, Valid
 use super::document::Document;
 use super::error::SchemaError;
 use super::explain;
+use super::flat::Flat;
 use super::instance::{Instance, TextJson};
 use super::limits::SchemaLimits;
 use super::survey::Survey;
@@ -34,6 +35,8 @@ const DEFAULT_BASE: &str = "json-schema:///";
 #[derive(Clone, Debug)]
 pub(super) struct Compiled {
     validator: Validator<TextJson>,
+    /// The same schema, where it is a simple one.
+    flat: Option<Flat>,
     has_patterns: bool,
     max_steps: u64,
     max_violations: usize,
@@ -52,10 +55,16 @@ impl Compiled {
             .map_err(|error| refusal(document, &error))?;
         Ok(Self {
             validator,
+            flat: Flat::of(document),
             has_patterns: survey.has_patterns,
             max_steps: limits.max_steps,
             max_violations: limits.max_violations,
         })
+    }
+
+    /// Whether a value can be seen to fit without building its nodes. False: [`Compiled::validate`] decides.
+    pub(super) fn surely_fits(&self, text: &str, max_depth: usize) -> bool {
+        self.flat.as_ref().is_some_and(|flat| flat.surely_fits(text, max_depth))
     }
 
     pub(super) fn validate(&self, document: Document<'_>) -> Result<(), Violations> {

@@ -18,6 +18,8 @@ mod error;
 #[cfg(feature = "schema")]
 mod explain;
 #[cfg(feature = "schema")]
+mod flat;
+#[cfg(feature = "schema")]
 mod instance;
 mod keywords;
 mod limits;
@@ -110,6 +112,8 @@ impl Schema {
                     kind_name(document.kind(Document::ROOT))
                 )))
             }
+            #[cfg(feature = "schema")]
+            Check::Compiled(compiled) if compiled.surely_fits(instance_text, self.max_instance_depth) => Ok(()),
             #[cfg(feature = "schema")]
             Check::Compiled(compiled) => compiled.validate(self.parse(instance_text)?),
         }

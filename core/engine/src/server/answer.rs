@@ -2,17 +2,15 @@
 
 use super::event::{Millis, Reply, RequestKey, StreamId};
 use super::inflight::{After, InFlight};
+use super::reply::{self, asks_for_input, check_reply, not_json, object, text_block, trimmed};
+use super::tasks::with_related;
 use super::{DiagnosticKind, Event, OutputValidation, Server};
 use crate::error::{LocalError, PeerError};
 use crate::jsonrpc::check::check;
-use crate::jsonrpc::cursor::Malformed;
 use crate::jsonrpc::{scan, write};
 use crate::model::LogLevel;
 use crate::wire::Revision;
-use crate::wire::content;
-use crate::wire::entry::{self, CONTENTS};
 use crate::wire::method::{Method, tells_of_change};
-use crate::wire::result::structured;
 use std::sync::Arc;
 
 impl Server {
@@ -21,13 +19,25 @@ impl Server {
     /// # Errors
     /// [`LocalError::NotJson`] when a text of `reply` is not the JSON that it must be; [`LocalError::WrongReply`] when
     /// its kind does not fit the method. The call stays open in both cases.
-    pub fn respond(&mut self, key: RequestKey, reply: Reply<'_>, _now: Millis) -> Result<bool, LocalError> {
+    pub fn respond(&mut self, key: RequestKey, reply: Reply<'_>, now: Millis) -> Result<bool, LocalError> {
         let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
         let method = record.method.known();
         check_reply(method, record.method.as_str(), &reply)?;
+        if let Reply::InputRequired { requests, state } = reply {
+            return self.ask_by_hand(key, requests, state, now);
+        }
+        if record.is_held() {
+            self.park_reply(key, &reply);
+            return Ok(true);
+        }
+        if record.run.is_some() {
+            self.end_run(key, &reply);
+            return Ok(true);
+        }
         let Some(mut record) = self.settle(key) else { return Ok(false) };
-        if asks_for_input(&reply) && !method.is_some_and(|method| method.may_ask(record.revision)) {
-            let error = PeerError::internal("Internal error: this request can't be answered by asking for input");
+        if asks_for_input(&reply)
+            && let Err(error) = self.check_asking(&record, &reply)
+        {
             self.diagnose(Some(record.stream), DiagnosticKind::BadResult, format!("request {}: {error}", record.id));
             self.send_answer(record.stream, record.batch, |out| write::error(out, Some(&record.id), &error));
             self.check_drained(record.stream);
@@ -47,63 +57,10 @@ impl Server {
         }
         let stamp = Arc::clone(&self.stamp);
         let most = self.config.limits.max_completion_values;
-        let revision = record.revision;
         let write = |out: &mut String| {
             write::open_result(out, &record.id);
-            if let Reply::Result(result) = reply {
-                stamp.whole(out, trimmed(result), method, revision);
-                out.push('}');
-                return;
-            }
-            out.push('{');
-            stamp.open(out, method, revision);
-            let mut own_meta = None;
-            match reply {
-                Reply::Tool { content, structured: value, is_error, meta } => {
-                    // One allocation for a long answer, not one for each doubling.
-                    out.reserve(content.len() + value.map_or(0, str::len) + 256);
-                    out.push_str(r#""content":"#);
-                    match value {
-                        // Structured content goes out as text too, for peers that read only that
-                        // (`server/tools`, "Structured Content": SHOULD).
-                        Some(value) if scan::elements(trimmed(content)).next().is_none() => {
-                            out.push_str(r#"[{"type":"text","text":"#);
-                            write::string(out, trimmed(value));
-                            out.push_str("}]");
-                        }
-                        _ => content::blocks(out, trimmed(content), revision),
-                    }
-                    if let Some(value) = value.filter(|_| revision.has_structured_content()) {
-                        out.push_str(r#","structuredContent":"#);
-                        let wrapped = record.tool.as_ref().is_some_and(|tool| tool.wrapped);
-                        structured(out, trimmed(value), wrapped, revision);
-                    }
-                    if is_error {
-                        out.push_str(r#","isError":true"#);
-                    }
-                    own_meta = meta.map(trimmed);
-                }
-                Reply::Text { text, is_error } => text_block(out, text, is_error),
-                Reply::Contents(contents) => {
-                    out.push_str(r#""contents":"#);
-                    entry::sieve(out, trimmed(contents), CONTENTS, revision);
-                }
-                Reply::Prompt { description, messages } => {
-                    if let Some(description) = description {
-                        out.push_str(r#""description":"#);
-                        write::string(out, description);
-                        out.push(',');
-                    }
-                    out.push_str(r#""messages":"#);
-                    content::messages(out, trimmed(messages), revision);
-                }
-                Reply::Completion { values, total, has_more } => {
-                    completion(out, trimmed(values), total, has_more, most);
-                }
-                Reply::Result(_) => {}
-            }
-            stamp.close(out, own_meta, revision);
-            out.push_str("}}");
+            reply::write(out, &reply, &stamp, &record, most);
+            out.push('}');
         };
         // Apart from batches the answer is written straight into the stream's text.
         if record.batch.is_none() {
@@ -127,6 +84,14 @@ impl Server {
         if let Some(data) = &error.data {
             check(data).map_err(|fault| not_json("error data", &fault))?;
         }
+        if self.requests.get_mut(key).is_some_and(|record| record.is_held()) {
+            self.park_error(key, error);
+            return Ok(true);
+        }
+        if self.requests.get(key).is_some_and(|record| record.run.is_some()) {
+            self.fail_run(key, error);
+            return Ok(true);
+        }
         let Some(record) = self.settle(key) else { return Ok(false) };
         self.disagree(&record);
         let error = PeerError { code: record.revision.error_code(error.code), ..error.clone() };
@@ -141,12 +106,31 @@ impl Server {
     /// As [`Server::fail`].
     pub fn fail_unknown_resource(&mut self, key: RequestKey, uri: &str, now: Millis) -> Result<bool, LocalError> {
         let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
-        let error = super::request::unknown_resource(uri, record.revision);
+        let error = super::prepare::unknown_resource(uri, record.revision);
         self.fail(key, &error, now)
     }
 
+    /// Ends a call for want of a client capability, named as [`LocalError::CapabilityNotDeclared`] does: a modern client is
+    /// told by -32021 what to declare (2026-07-28 `basic/index`, "`_meta`"); a legacy client has no such code, and gets a tool
+    /// error, or an internal one. False: the call is over.
+    ///
+    /// # Errors
+    /// As [`Server::fail`].
+    pub fn fail_capability(&mut self, key: RequestKey, path: &str, now: Millis) -> Result<bool, LocalError> {
+        let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
+        if record.revision.is_modern() {
+            return self.fail(key, &PeerError::missing_capability(path), now);
+        }
+        let text = format!("The client has not declared the capability {path:?}, which this needs");
+        match record.method.known() {
+            Some(Method::ToolsCall) => self.respond(key, Reply::Text { text: &text, is_error: true }, now),
+            _ => self.fail(key, &PeerError::internal(text), now),
+        }
+    }
+
     /// Tells how far a call is. False, and nothing is sent: the peer did not ask, the value does not rise, or the call
-    /// is over (`basic/patterns/progress`).
+    /// is over (`basic/patterns/progress`). A modern client has no progress of tasks: the message becomes the task's status
+    /// message.
     ///
     /// # Errors
     /// [`LocalError::NotANumber`] for NaN and infinite values.
@@ -156,12 +140,17 @@ impl Server {
         progress: f64,
         total: Option<f64>,
         message: Option<&str>,
+        now: Millis,
     ) -> Result<bool, LocalError> {
         if !progress.is_finite() || total.is_some_and(|total| !total.is_finite()) {
             return Err(LocalError::NotANumber);
         }
         let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
         let (stream, revision) = (record.stream, record.revision);
+        let related = record.run.as_ref().map(|run| run.id.clone());
+        if related.is_some() && revision.is_modern() {
+            return Ok(self.note_progress(key, message, now));
+        }
         let Some(state) = record.progress.as_mut() else { return Ok(false) };
         if state.last.is_some_and(|last| progress <= last) {
             return Ok(false);
@@ -180,6 +169,9 @@ impl Server {
             write::string(&mut params, message);
         }
         params.push('}');
+        if let Some(id) = related {
+            params = with_related(&params, &id);
+        }
         self.send_notification(stream, "notifications/progress", Some(&params));
         Ok(true)
     }
@@ -199,8 +191,9 @@ impl Server {
         let data = check(data).map_err(|fault| not_json("log data", &fault))?;
         let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
         let (stream, revision, own) = (record.stream, record.revision, record.log_level);
+        let related = record.run.as_ref().map(|run| run.id.clone());
         let wanted = if revision.is_modern() { own } else { self.connection_level(stream) };
-        Ok(self.send_log(stream, wanted, level, logger, data))
+        Ok(self.send_log(stream, wanted, level, logger, data, related.as_deref()))
     }
 
     /// Sends a log message that belongs to no call; only legacy peers can get one.
@@ -216,7 +209,7 @@ impl Server {
     ) -> Result<bool, LocalError> {
         let data = check(data).map_err(|fault| not_json("log data", &fault))?;
         let wanted = self.connection_level(stream);
-        Ok(self.send_log(stream, wanted, level, logger, data))
+        Ok(self.send_log(stream, wanted, level, logger, data, None))
     }
 
     fn connection_level(&self, stream: StreamId) -> Option<LogLevel> {
@@ -230,6 +223,7 @@ impl Server {
         level: LogLevel,
         logger: Option<&str>,
         data: &str,
+        related: Option<&str>,
     ) -> bool {
         let declared = self.config.capabilities.get("logging").is_some();
         if !declared || wanted.is_none_or(|wanted| level < wanted) {
@@ -244,6 +238,9 @@ impl Server {
         params.push_str(r#","data":"#);
         write::raw(&mut params, data);
         params.push('}');
+        if let Some(id) = related {
+            params = with_related(&params, id);
+        }
         self.send_notification(stream, "notifications/message", Some(&params));
         true
     }
@@ -261,11 +258,14 @@ impl Server {
             "notifications/message" => record.log_level.is_none(),
             _ => tells_of_change(method) && record.method.known() != Some(Method::Listen),
         };
-        if record.revision.is_modern() && unasked {
+        let related = record.run.as_ref().map(|run| run.id.clone());
+        let is_modern = record.revision.is_modern();
+        if record.is_held() || is_modern && (unasked || related.is_some()) {
             return Ok(false);
         }
         let stream = record.stream;
-        self.send_notification(stream, method, params);
+        let related = related.map(|id| with_related(params.unwrap_or("{}"), &id));
+        self.send_notification(stream, method, related.as_deref().or(params));
         Ok(true)
     }
 
@@ -289,8 +289,21 @@ impl Server {
         });
     }
 
+    /// Whether a whole result that asks for input may do so.
+    fn check_asking(&self, record: &InFlight, reply: &Reply<'_>) -> Result<(), PeerError> {
+        if !record.method.known().is_some_and(|method| method.may_ask(record.revision)) {
+            return Err(PeerError::internal("Internal error: this request can't be answered by asking for input"));
+        }
+        let Reply::Result(result) = reply else { return Ok(()) };
+        let capabilities = record.capabilities().unwrap_or("{}");
+        match self.undeclared(trimmed(result), capabilities, record.revision) {
+            Some(path) => Err(PeerError::missing_capability(path)),
+            None => Ok(()),
+        }
+    }
+
     /// Checks a tool's structured result against the tool's output schema (`server/tools`, "Output Schema").
-    fn check_output(&self, record: &InFlight, reply: &Reply<'_>) -> Result<(), String> {
+    pub(super) fn check_output(&self, record: &InFlight, reply: &Reply<'_>) -> Result<(), String> {
         if self.config.output_validation == OutputValidation::Off {
             return Ok(());
         }
@@ -342,7 +355,7 @@ impl Server {
         }
         let Some(state) = self.streams.get_mut(&stream) else { return };
         match after {
-            After::Nothing | After::Handshake => {}
+            After::Nothing | After::Engine | After::Handshake => {}
             After::SetLevel(level) => {
                 if let Some(legacy) = &mut state.legacy {
                     legacy.log_level = level;
@@ -365,101 +378,4 @@ impl Server {
             }
         }
     }
-}
-
-/// Whether a whole result says `input_required` (2026-07-28 `basic/patterns/mrtr`).
-fn asks_for_input(reply: &Reply<'_>) -> bool {
-    let Reply::Result(result) = reply else { return false };
-    matches!(scan::pick(trimmed(result), ["resultType"]), Ok([Some(r#""input_required""#)]))
-}
-
-/// The members of a tool result that is one block of text.
-fn text_block(out: &mut String, text: &str, is_error: bool) {
-    out.push_str(r#""content":[{"type":"text","text":"#);
-    write::string(out, text);
-    out.push_str("}]");
-    if is_error {
-        out.push_str(r#","isError":true"#);
-    }
-}
-
-/// `completion` with at most `most` values, and `hasMore` true where some were cut off.
-fn completion(out: &mut String, values: &str, total: Option<u64>, has_more: Option<bool>, most: usize) {
-    out.push_str(r#""completion":{"values":["#);
-    let mut cut = false;
-    for (at, value) in scan::elements(values).enumerate() {
-        if at == most {
-            cut = true;
-            break;
-        }
-        if at > 0 {
-            out.push(',');
-        }
-        write::raw(out, value);
-    }
-    out.push(']');
-    if let Some(total) = total {
-        out.push_str(r#","total":"#);
-        out.push_str(&total.to_string());
-    }
-    if let Some(more) = has_more.map(|more| more || cut).or(cut.then_some(true)) {
-        out.push_str(r#","hasMore":"#);
-        out.push_str(if more { "true" } else { "false" });
-    }
-    out.push('}');
-}
-
-/// Checks that a reply's kind fits the method and that its texts are the JSON that they must be.
-fn check_reply(method: Option<Method>, name: &str, reply: &Reply<'_>) -> Result<(), LocalError> {
-    let fits = match reply {
-        Reply::Tool { content, structured, meta, .. } => {
-            array("content", content)?;
-            if let Some(value) = structured {
-                check(value).map_err(|fault| not_json("structured", &fault))?;
-            }
-            if let Some(meta) = meta {
-                object("meta", meta)?;
-            }
-            method == Some(Method::ToolsCall)
-        }
-        Reply::Text { .. } => method == Some(Method::ToolsCall),
-        Reply::Contents(contents) => {
-            array("contents", contents)?;
-            method == Some(Method::ResourcesRead)
-        }
-        Reply::Prompt { messages, .. } => {
-            array("messages", messages)?;
-            method == Some(Method::PromptsGet)
-        }
-        Reply::Completion { values, .. } => {
-            if scan::elements(array("values", values)?).any(|value| !value.starts_with('"')) {
-                return Err(LocalError::NotJson { what: "values", reason: "must be an array of strings".into() });
-            }
-            method == Some(Method::Complete)
-        }
-        Reply::Result(result) => {
-            object("result", result)?;
-            true
-        }
-    };
-    if fits { Ok(()) } else { Err(LocalError::WrongReply { method: name.to_owned() }) }
-}
-
-fn not_json(what: &'static str, fault: &Malformed) -> LocalError {
-    LocalError::NotJson { what, reason: fault.to_string() }
-}
-
-fn array<'a>(what: &'static str, text: &'a str) -> Result<&'a str, LocalError> {
-    let text = check(text).map_err(|fault| not_json(what, &fault))?;
-    if scan::is_array(text) { Ok(text) } else { Err(LocalError::NotJson { what, reason: "must be an array".into() }) }
-}
-
-pub(super) fn object<'a>(what: &'static str, text: &'a str) -> Result<&'a str, LocalError> {
-    let text = check(text).map_err(|fault| not_json(what, &fault))?;
-    if scan::is_object(text) { Ok(text) } else { Err(LocalError::NotJson { what, reason: "must be an object".into() }) }
-}
-
-/// Text that [`check_reply`] accepted, without the blanks that may stand round it.
-fn trimmed(json: &str) -> &str {
-    json.trim_matches([' ', '\t', '\n', '\r'])
 }

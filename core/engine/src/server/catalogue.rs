@@ -4,6 +4,7 @@
 //! first asked for after a change, and then copied.
 
 use super::event::Millis;
+use super::tasks::TaskSupport;
 use crate::error::{LocalError, PeerError};
 use crate::jsonrpc::check::check;
 use crate::jsonrpc::{scan, write};
@@ -30,7 +31,9 @@ pub enum ListKind {
 }
 
 pub(super) struct Tool {
+    pub(super) name: String,
     pub(super) tag: u64,
+    pub(super) task: TaskSupport,
     pub(super) input: Schema,
     pub(super) output: Option<Schema>,
     /// True where the output schema is no object schema, so that older peers get it, and the value, inside an object.
@@ -63,6 +66,8 @@ pub(super) struct Catalogue {
     pub(super) resources: List<Resource>,
     pub(super) templates: List<Template>,
     pub(super) prompts: List<Prompt>,
+    /// How many tools may run as a task.
+    task_tools: usize,
 }
 
 /// Definitions in the order in which they were added, found by their key.
@@ -212,14 +217,23 @@ impl Catalogue {
             })
         };
         let output = definition.optional("outputSchema");
+        let execution = definition.optional("execution").map(|value| scan::pick(value, ["taskSupport"]));
+        let support = execution.and_then(Result::ok).and_then(|[support]| support);
+        let Some(task) = TaskSupport::parse(support) else {
+            return definition.refuse("execution.taskSupport must be forbidden, optional or required");
+        };
         let compiled = Tool {
+            name: definition.key.clone(),
             tag,
+            task,
             input: compile("inputSchema", input)?,
             output: output.map(|text| compile("outputSchema", text)).transpose()?,
             wrapped: output.is_some_and(|text| schema::wrap_in_object(text).is_some()),
         };
         let advice = tool_name_advice(&definition.key);
+        let is_task = compiled.task != TaskSupport::Never;
         self.tools.add(definition.key.clone(), definition.text, compiled)?;
+        self.task_tools += usize::from(is_task);
         Ok(advice)
     }
 
@@ -265,7 +279,14 @@ impl Catalogue {
         Ok(None)
     }
 
+    /// Whether a tool may run as a task.
+    pub(super) fn has_tasks(&self) -> bool {
+        self.task_tools > 0
+    }
+
     pub(super) fn remove_tool(&mut self, name: &str) -> bool {
+        let is_task = self.tools.get(name).is_some_and(|tool| tool.task != TaskSupport::Never);
+        self.task_tools -= usize::from(is_task);
         self.tools.remove(name)
     }
 

@@ -1,12 +1,16 @@
 //! What a server is told about itself before it starts.
 
+use super::tasks::TasksConfig;
 use crate::error::LocalError;
 use crate::jsonrpc::check::check;
 use crate::jsonrpc::{scan, write};
 use crate::limits::Limits;
 use crate::wire::Revision;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::fmt;
 
 /// Where the lists of tools, resources and prompts come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -106,6 +110,25 @@ impl CapabilityConfig {
         self.members.push((name.to_owned(), json.to_owned()));
     }
 
+    /// Declares `inner` within `name`, unless it is there.
+    pub(crate) fn declare_within(&mut self, name: &str, inner: &str, json: &str) {
+        let mut object = String::from("{");
+        for (key, value) in scan::members(self.get(name).unwrap_or("{}")) {
+            if scan::plain_string(key).as_deref() == Some(inner) {
+                return;
+            }
+            object.push_str(key);
+            object.push(':');
+            object.push_str(value);
+            object.push(',');
+        }
+        write::string(&mut object, inner);
+        object.push(':');
+        object.push_str(json);
+        object.push('}');
+        self.declare(name, &object);
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.members.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -127,6 +150,27 @@ impl CapabilityConfig {
         }
         out.push('}');
         out
+    }
+}
+
+/// A secret key for `requestState`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StateKey(pub [u8; 32]);
+
+impl StateKey {
+    /// Reads 32 bytes in base64.
+    ///
+    /// # Errors
+    /// [`LocalError::Config`].
+    pub fn from_base64(text: &str) -> Result<Self, LocalError> {
+        let key = STANDARD.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
+        key.map(Self).ok_or_else(|| LocalError::Config("stateKeys: each is 32 bytes in base64".into()))
+    }
+}
+
+impl fmt::Debug for StateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StateKey(..)")
     }
 }
 
@@ -156,6 +200,15 @@ pub struct ServerConfig {
     pub delegate: Vec<String>,
     /// Methods that no revision defines and host code serves (extensions).
     pub extra_methods: Vec<String>,
+    /// Whether host code also sees, and refuses itself, requests that the engine could refuse: for methods that are not
+    /// there, and with parameters that the schema does not allow. For a delegated catalogue, whose host code has words
+    /// and an order of its own for that. What makes it unknown how to serve a request at all is refused all the same.
+    pub delegate_refusals: bool,
+    /// Keys for `requestState`, newest first: the first seals, all of them open. None by default: this process makes one
+    /// of its own, and serves the retries of its own rounds alone.
+    pub state_keys: Vec<StateKey>,
+    /// How tasks are kept.
+    pub tasks: TasksConfig,
     /// The bounds.
     pub limits: Limits,
 }
@@ -180,6 +233,9 @@ impl ServerConfig {
             identify: true,
             delegate: Vec::new(),
             extra_methods: Vec::new(),
+            delegate_refusals: false,
+            state_keys: Vec::new(),
+            tasks: TasksConfig::default(),
             limits: Limits::default(),
         }
     }
@@ -212,6 +268,11 @@ impl ServerConfig {
         config.identify = form.identify.unwrap_or(true);
         config.delegate = form.delegate;
         config.extra_methods = form.extra_methods;
+        config.delegate_refusals = form.delegate_refusals;
+        for key in form.state_keys {
+            config.state_keys.push(StateKey::from_base64(&key)?);
+        }
+        config.tasks = form.tasks;
         config.limits = form.limits;
         Ok(config)
     }
@@ -233,6 +294,10 @@ impl ServerConfig {
         if self.page_size == 0 {
             return bad("pageSize must be at least 1");
         }
+        if self.delegate_refusals && self.catalogue != CatalogueKind::Delegated {
+            return bad("delegateRefusals wants a delegated catalogue");
+        }
+        self.tasks.check()?;
         if self.limits.max_depth > Limits::default().max_depth {
             return bad("limits.maxDepth can't be above 128, which is what the schema validator can walk");
         }
@@ -265,6 +330,12 @@ struct Form<'a> {
     delegate: Vec<String>,
     #[serde(default)]
     extra_methods: Vec<String>,
+    #[serde(default)]
+    delegate_refusals: bool,
+    #[serde(default)]
+    state_keys: Vec<String>,
+    #[serde(default)]
+    tasks: TasksConfig,
     #[serde(default)]
     limits: Limits,
 }

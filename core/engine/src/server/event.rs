@@ -1,8 +1,11 @@
 //! What goes between the engine and host code: calls, events, replies.
 
+use super::rounds::ByHand;
+use super::tasks::StoreKey;
 use crate::error::PeerError;
 use crate::jsonrpc::Id;
 use crate::model::LogLevel;
+use crate::tasks::StoreRequest;
 use crate::wire::Revision;
 use crate::wire::method::Method;
 use std::fmt;
@@ -23,6 +26,10 @@ pub struct RequestKey(pub u64);
 /// Names one request of ours to a legacy peer. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OutgoingKey(pub u64);
+
+/// Names some questions that a running call has asked together. Never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AskKey(pub u64);
 
 /// What the engine wants done, in order.
 #[derive(Debug)]
@@ -69,6 +76,15 @@ pub enum Event {
         /// The result object as written, or why there is none.
         outcome: Result<String, OutgoingError>,
     },
+    /// What a running call has asked is answered.
+    Answers {
+        /// Which questions.
+        ask: AskKey,
+        /// The call that asked.
+        call: RequestKey,
+        /// In the order asked: the client's result as written, or why there is none.
+        answers: Vec<Result<String, OutgoingError>>,
+    },
     /// A legacy client has said `notifications/initialized`.
     Initialized {
         /// Which connection.
@@ -87,6 +103,13 @@ pub enum Event {
         stream: StreamId,
         /// The resource.
         uri: String,
+    },
+    /// Something has to be done where tasks are kept; then [`crate::Server::stored`] wants to be told.
+    Store {
+        /// Under which it is told.
+        op: StoreKey,
+        /// What has to be done.
+        request: StoreRequest,
     },
     /// Something that is worth a line in a log and changes nothing.
     Diagnostic(Diagnostic),
@@ -108,6 +131,10 @@ pub enum CancelReason {
     Closed,
     /// The bound for draining is over.
     Drained,
+    /// The client is asked for input and will send the request again; then host code runs again.
+    Suspended,
+    /// The client was asked for input and did not come back in time.
+    Unanswered,
 }
 
 impl fmt::Display for CancelReason {
@@ -118,6 +145,8 @@ impl fmt::Display for CancelReason {
             Self::Peer(None) => "the client has cancelled the request",
             Self::Deadline => "the request ran longer than allowed",
             Self::Closed => "the client is gone",
+            Self::Suspended => "the client is asked for input, and the request is served when it comes again",
+            Self::Unanswered => "the client was asked for input and did not come back in time",
             Self::Drained => "the client has closed its side, and the time for what was in flight is over",
         })
     }
@@ -128,6 +157,8 @@ impl fmt::Display for CancelReason {
 pub enum OutgoingError {
     /// The peer answered with an error.
     Peer(PeerError),
+    /// The peer's result is not what was asked for; the text says why.
+    Invalid(String),
     /// No answer in the time given.
     TimedOut,
     /// The stream is gone.
@@ -157,6 +188,8 @@ pub enum DiagnosticKind {
     StrayResponse,
     /// A tool result that does not fit the tool's output schema.
     BadResult,
+    /// The store of tasks could not do what was asked of it.
+    Store,
     /// A definition that works and that the specification advises against.
     Definition,
 }
@@ -206,12 +239,13 @@ pub struct Call {
     pub revision: Revision,
     pub(crate) method: MethodName,
     pub(crate) id: Id,
-    pub(crate) params: Option<Box<str>>,
+    pub(crate) params: Option<Arc<str>>,
     pub(crate) arguments: Option<Range<usize>>,
     pub(crate) meta: Option<Range<usize>>,
     pub(crate) progress_token: Option<Range<usize>>,
     pub(crate) log_level: Option<LogLevel>,
     pub(crate) client: Client,
+    pub(crate) by_hand: Option<Box<ByHand>>,
 }
 
 /// A method of the specification, or one that only host code knows.
@@ -306,6 +340,17 @@ impl Call {
         }
     }
 
+    /// What the client has answered to a round that was written by hand ([`Reply::InputRequired`]): the JSON of an
+    /// object, key and result. None: this is the first round.
+    pub fn input_responses_json(&self) -> Option<&str> {
+        self.by_hand.as_ref()?.responses.as_deref()
+    }
+
+    /// The state that was given with the last round by hand.
+    pub fn request_state(&self) -> Option<&str> {
+        self.by_hand.as_ref()?.state.as_deref()
+    }
+
     fn slice(&self, range: Option<&Range<usize>>) -> Option<&str> {
         self.params.as_deref()?.get(range?.clone())
     }
@@ -349,6 +394,15 @@ pub enum Reply<'a> {
         total: Option<u64>,
         /// Whether there are more.
         has_more: Option<bool>,
+    },
+    /// For `tools/call`, `resources/read` and `prompts/get`: no answer yet, the client has to give some first. The call is
+    /// over for a modern client, which sends the request again; a legacy client is asked, and the call is given to host
+    /// code again. Either way host code finds [`Call::input_responses_json`] and [`Call::request_state`] then.
+    InputRequired {
+        /// What is asked: the JSON of an object, with an object of `method` and `params` under each key.
+        requests: Option<&'a str>,
+        /// What host code wants back. It goes through the client, sealed: nobody else reads or changes it.
+        state: Option<&'a str>,
     },
     /// For any method: the whole result object.
     Result(&'a str),

@@ -2,10 +2,13 @@
 
 use super::catalogue::Tool;
 use super::event::{Millis, RequestKey, StreamId};
+use super::rounds::Rounds;
+use super::tasks::Run;
 use crate::jsonrpc::Id;
 use crate::model::LogLevel;
 use crate::server::event::MethodName;
 use crate::wire::Revision;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A request that has no answer yet.
@@ -20,8 +23,28 @@ pub(super) struct InFlight {
     /// The batch whose answer this one's is a part of.
     pub(super) batch: Option<u32>,
     pub(super) deadline: Option<Millis>,
+    /// The parameters, as the call has them.
+    pub(super) params: Option<Arc<str>>,
+    /// Where in them a modern client's capabilities are.
+    pub(super) capabilities: Option<Range<usize>>,
+    /// What the client was asked, if anything.
+    pub(super) rounds: Option<Box<Rounds>>,
+    /// What makes it a task.
+    pub(super) run: Option<Box<Run>>,
     /// What happens when the answer has been sent.
     pub(super) after: After,
+}
+
+impl InFlight {
+    /// The `ClientCapabilities` of a modern request.
+    pub(super) fn capabilities(&self) -> Option<&str> {
+        self.params.as_deref()?.get(self.capabilities.clone()?)
+    }
+
+    /// Whether the request was answered with a question, and the call waits for the client's retry.
+    pub(super) fn is_held(&self) -> bool {
+        self.rounds.as_ref().is_some_and(|rounds| rounds.hold.is_some())
+    }
 }
 
 /// Progress that a peer asked for.
@@ -33,6 +56,8 @@ pub(super) struct Progress {
 /// What an answer of host code brings about.
 pub(super) enum After {
     Nothing,
+    /// No host code is asked: the engine itself answers.
+    Engine,
     /// `initialize` was delegated: the connection is open under what the answer says.
     Handshake,
     /// `logging/setLevel` was delegated.
@@ -64,11 +89,23 @@ impl Table {
         });
         let slot = &mut self.slots[at as usize];
         slot.record = Some(record);
-        RequestKey(u64::from(slot.generation) << 32 | u64::from(at))
+        key_of(slot.generation, at)
+    }
+
+    pub(super) fn get(&self, key: RequestKey) -> Option<&InFlight> {
+        let slot = self.slots.get(key.0 as u32 as usize)?;
+        slot.record.as_ref().filter(|_| u64::from(slot.generation) == key.0 >> 32)
     }
 
     pub(super) fn get_mut(&mut self, key: RequestKey) -> Option<&mut InFlight> {
         self.slot(key)?.record.as_mut()
+    }
+
+    /// The keys of the records that are as wanted.
+    pub(super) fn keys(&self, wanted: impl Fn(&InFlight) -> bool) -> Vec<RequestKey> {
+        let slots = self.slots.iter().enumerate();
+        let wanted = slots.filter(|(_, slot)| slot.record.as_ref().is_some_and(&wanted));
+        wanted.map(|(at, slot)| key_of(slot.generation, at as u32)).collect()
     }
 
     pub(super) fn remove(&mut self, key: RequestKey) -> Option<InFlight> {
@@ -83,6 +120,10 @@ impl Table {
         let slot = self.slots.get_mut(key.0 as u32 as usize)?;
         (u64::from(slot.generation) == key.0 >> 32).then_some(slot)
     }
+}
+
+fn key_of(generation: u32, at: u32) -> RequestKey {
+    RequestKey(u64::from(generation) << 32 | u64::from(at))
 }
 
 #[cfg(test)]
@@ -101,6 +142,10 @@ mod tests {
             log_level: None,
             batch: None,
             deadline: None,
+            params: None,
+            capabilities: None,
+            rounds: None,
+            run: None,
             after: After::Nothing,
         };
         let mut table = Table::default();

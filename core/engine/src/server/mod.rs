@@ -1,33 +1,51 @@
 //! The server side of MCP.
 //!
 //! [`Server`] holds the streams, the catalogue and the requests in flight. Its inputs and commands are spread over the
-//! files of this folder by what they are about: [`request`] serves what a peer asks, [`answer`] sends what host code
-//! says, [`notify`] tells of changes, [`outgoing`] asks legacy peers. Each leaves its outputs in one ordered queue.
+//! files of this folder by what they are about: [`request`] serves what a peer asks, after [`prepare`] has looked at it;
+//! [`identity`] says who this is, [`listen`] what is watched, [`answer`] sends what host code says, [`ending`] ends what
+//! gets no answer, [`notify`] tells of changes, [`rounds`] asks the client of a call, which is [`held`] meanwhile or runs again, with what [`state`] lets it keep for
+//! us, [`outgoing`] asks legacy peers, [`tasks`] keeps calls that outlive their
+//! request. Each leaves its outputs in one ordered queue.
 
 mod answer;
+mod by_hand;
 mod catalogue;
 mod config;
+mod define;
+mod ending;
 mod event;
+mod held;
+mod identity;
 mod inflight;
+mod listen;
 mod notify;
 mod outgoing;
+mod prepare;
+mod reply;
 mod request;
+mod rounds;
+mod seal;
+mod state;
 mod stream;
+mod tasks;
 
 pub use catalogue::ListKind;
-pub use config::{CacheHints, CacheScope, CapabilityConfig, CatalogueKind, OutputValidation, ServerConfig};
+pub use config::{CacheHints, CacheScope, CapabilityConfig, CatalogueKind, OutputValidation, ServerConfig, StateKey};
 pub use event::{
-    Call, CancelReason, Diagnostic, DiagnosticKind, Event, Millis, OutgoingError, OutgoingKey, Output, Reply,
+    AskKey, Call, CancelReason, Diagnostic, DiagnosticKind, Event, Millis, OutgoingError, OutgoingKey, Output, Reply,
     RequestKey, StreamId, Target,
 };
+pub use rounds::{Asked, InputRequest, Reentry};
+pub use tasks::{StoreKey, TaskSupport, TasksConfig};
 
+use crate::entropy::Entropy;
 use crate::error::{LocalError, PeerError};
 use crate::framing::{Frame, LineFramer};
-use crate::jsonrpc::{self, Fault, Incoming, Kind, Message, scan, write};
+use crate::jsonrpc::{Fault, Incoming, Kind, Message, scan, write};
 use crate::wire::Revision;
 use crate::wire::entry;
 use crate::wire::result::Stamp;
-use catalogue::{Added, Catalogue, Changes};
+use catalogue::{Catalogue, Changes};
 use inflight::Table;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -48,10 +66,19 @@ pub struct Server {
     streams: BTreeMap<StreamId, Stream>,
     next_stream: u32,
     next_outgoing: u64,
+    next_ask: u64,
+    /// Calls that wait for a modern client to come back.
+    held: usize,
+    seal: seal::Seal,
+    spent: state::Spent,
+    entropy: Option<Box<dyn Entropy>>,
+    /// UNIX milliseconds at the time 0.
+    epoch_ms: u64,
     requests: Table,
     /// Requests with a deadline: when, and which. The table may have forgotten the request.
     deadlines: BTreeMap<(Millis, u64), RequestKey>,
     changes: Changes,
+    tasks: tasks::Tasks,
     outputs: VecDeque<Item>,
     /// An empty text to write into next.
     spare: String,
@@ -77,6 +104,8 @@ impl Server {
             let newest = config.revisions[config.revisions.len() - 1];
             entry::sieve(&mut info, &config.info, entry::IMPLEMENTATION, newest);
         }
+        let mut seal = seal::Seal::default();
+        seal.set_keys(&config.state_keys);
         let stamp = Stamp::new(&info, config.cache.ttl_ms, config.cache.cache_scope.as_str());
         Ok(Self {
             config,
@@ -85,9 +114,16 @@ impl Server {
             streams: BTreeMap::new(),
             next_stream: 0,
             next_outgoing: 0,
+            next_ask: 0,
+            held: 0,
+            seal,
+            spent: state::Spent::default(),
+            entropy: None,
+            epoch_ms: 0,
             requests: Table::default(),
             deadlines: BTreeMap::new(),
             changes: Changes::default(),
+            tasks: tasks::Tasks::default(),
             outputs: VecDeque::new(),
             spare: String::new(),
             shutting_down: false,
@@ -97,6 +133,40 @@ impl Server {
     /// The configuration, as it was checked.
     pub fn config(&self) -> &ServerConfig {
         &self.config
+    }
+
+    /// Takes a source of unpredictable bytes; without one no modern client can be asked.
+    pub fn set_entropy(&mut self, entropy: impl Entropy + 'static) {
+        self.entropy = Some(Box::new(entropy));
+    }
+
+    /// Says what the time 0 is in UNIX milliseconds; may be said again, when the system's clock was set. Needed by what
+    /// leaves this process: how long a `requestState` is good.
+    pub fn set_epoch(&mut self, unix_ms: u64) {
+        self.epoch_ms = unix_ms;
+    }
+
+    /// Takes new keys for `requestState`, newest first: the first seals, all of them open. Nodes that share the keys can
+    /// serve each other's retries.
+    pub fn set_state_keys(&mut self, keys: &[StateKey]) {
+        self.seal.set_keys(keys);
+    }
+
+    /// Says who is behind a stream, as far as it was verified; what is kept for one principal is not given to another.
+    ///
+    /// # Errors
+    /// [`LocalError::UnknownStream`].
+    pub fn set_principal(&mut self, stream: StreamId, principal: Option<&str>) -> Result<(), LocalError> {
+        let stream = self.streams.get_mut(&stream).ok_or(LocalError::UnknownStream)?;
+        stream.principal = principal.map(str::to_owned);
+        Ok(())
+    }
+
+    fn entropy(&mut self) -> Result<&mut dyn Entropy, LocalError> {
+        match &mut self.entropy {
+            Some(entropy) => Ok(&mut **entropy),
+            None => Err(LocalError::NoEntropy),
+        }
     }
 
     /// Opens a stream: a peer is there, nothing is known of it.
@@ -132,6 +202,7 @@ impl Server {
         if let Some(stream) = self.streams.get_mut(&stream) {
             stream.draining = Some(now);
         }
+        self.give_up_held(stream, &CancelReason::Drained);
         self.check_drained(stream);
         Ok(())
     }
@@ -146,6 +217,7 @@ impl Server {
         }
         self.give_up_outgoing(stream);
         self.cancel_all(stream, &CancelReason::Closed);
+        self.give_up_held(stream, &CancelReason::Closed);
         if let Some(stream) = self.streams.remove(&stream) {
             for uri in stream.subscriptions.iter().flat_map(|subscription| &subscription.watched) {
                 self.event(Event::Unsubscribed { stream: stream.id, uri: uri.clone() });
@@ -166,6 +238,12 @@ impl Server {
         for stream in streams {
             self.end_subscriptions(stream);
         }
+    }
+
+    /// Nothing more will be read from a stream: what was asked of its client is over.
+    pub fn give_up_asking(&mut self, stream: StreamId) {
+        self.give_up_outgoing(stream);
+        self.give_up_held(stream, &CancelReason::Closed);
     }
 
     /// What is to be done next; None when there is nothing until the next input, command or deadline.
@@ -193,13 +271,14 @@ impl Server {
         let drains = drains.filter_map(|stream| stream.draining?.checked_add(self.config.limits.drain_ms)).min();
         let outgoing = self.streams.values().flat_map(|stream| stream.outgoing.values());
         let outgoing = outgoing.filter_map(|request| request.deadline).min();
-        [calls, drains, outgoing, self.changes.due].into_iter().flatten().min()
+        [calls, drains, outgoing, self.changes.due, self.tasks_due()].into_iter().flatten().min()
     }
 
     /// Does what is due. Calling it early or late does no harm.
     pub fn handle_timeout(&mut self, now: Millis) {
         self.expire_calls(now);
         self.expire_outgoing(now);
+        self.tasks_tick(now);
         if self.changes.due.is_some_and(|due| due <= now) {
             self.tell_changes();
         }
@@ -210,84 +289,9 @@ impl Server {
         let over: Vec<_> = self.streams.values().filter(|stream| over(stream)).map(|stream| stream.id).collect();
         for stream in over {
             self.cancel_all(stream, &CancelReason::Drained);
+            self.give_up_tasks(stream, &CancelReason::Drained);
             self.check_drained(stream);
         }
-    }
-
-    /// Adds a tool: the JSON of a `Tool` as the newest revision writes it. `tag` comes back in [`Target::Tool`].
-    ///
-    /// # Errors
-    /// [`LocalError::Definition`] naming the tool and what is wrong: no name, no input schema, a schema that is not
-    /// valid by its dialect or refers to another document, a name that is taken.
-    pub fn add_tool(&mut self, definition: &str, tag: u64, now: Millis) -> Result<(), LocalError> {
-        let added = self.catalogue.add_tool(definition, tag);
-        self.added(added, ListKind::Tools, now)
-    }
-
-    /// Adds a resource: the JSON of a `Resource`. `tag` comes back in [`Target::Resource`].
-    ///
-    /// # Errors
-    /// [`LocalError::Definition`].
-    pub fn add_resource(&mut self, definition: &str, tag: u64, now: Millis) -> Result<(), LocalError> {
-        let added = self.catalogue.add_resource(definition, tag);
-        self.added(added, ListKind::Resources, now)
-    }
-
-    /// Adds a resource template: the JSON of a `ResourceTemplate`. `tag` comes back in [`Target::Template`].
-    ///
-    /// # Errors
-    /// [`LocalError::Definition`], also for a template that RFC 6570 does not allow.
-    pub fn add_resource_template(&mut self, definition: &str, tag: u64, now: Millis) -> Result<(), LocalError> {
-        let added = self.catalogue.add_template(definition, tag);
-        self.added(added, ListKind::Resources, now)
-    }
-
-    /// Adds a prompt: the JSON of a `Prompt`. `tag` comes back in [`Target::Prompt`].
-    ///
-    /// # Errors
-    /// [`LocalError::Definition`].
-    pub fn add_prompt(&mut self, definition: &str, tag: u64, now: Millis) -> Result<(), LocalError> {
-        let added = self.catalogue.add_prompt(definition, tag);
-        self.added(added, ListKind::Prompts, now)
-    }
-
-    /// Removes a tool by its name; false when there is none. Calls of it that run go on.
-    pub fn remove_tool(&mut self, name: &str, now: Millis) -> bool {
-        let removed = self.catalogue.remove_tool(name);
-        self.removed(removed, ListKind::Tools, now)
-    }
-
-    /// Removes a resource by its URI; false when there is none.
-    pub fn remove_resource(&mut self, uri: &str, now: Millis) -> bool {
-        let removed = self.catalogue.remove_resource(uri);
-        self.removed(removed, ListKind::Resources, now)
-    }
-
-    /// Removes a resource template by its text; false when there is none.
-    pub fn remove_resource_template(&mut self, uri_template: &str, now: Millis) -> bool {
-        let removed = self.catalogue.remove_template(uri_template);
-        self.removed(removed, ListKind::Resources, now)
-    }
-
-    /// Removes a prompt by its name; false when there is none.
-    pub fn remove_prompt(&mut self, name: &str, now: Millis) -> bool {
-        let removed = self.catalogue.remove_prompt(name);
-        self.removed(removed, ListKind::Prompts, now)
-    }
-
-    fn added(&mut self, added: Added, list: ListKind, now: Millis) -> Result<(), LocalError> {
-        if let Some(advice) = added? {
-            self.diagnose(None, DiagnosticKind::Definition, advice);
-        }
-        self.notify_changed(list, now);
-        Ok(())
-    }
-
-    fn removed(&mut self, removed: bool, list: ListKind, now: Millis) -> bool {
-        if removed {
-            self.notify_changed(list, now);
-        }
-        removed
     }
 
     fn take_framer(&mut self, stream: StreamId) -> Result<LineFramer, LocalError> {
@@ -301,12 +305,15 @@ impl Server {
     }
 
     fn handle_frame(&mut self, stream: StreamId, frame: Frame<'_>, now: Millis) {
+        let Some(state) = self.streams.get_mut(&stream) else { return };
         match frame {
-            Frame::Line(line) => match Incoming::parse(line, self.config.limits.max_depth) {
-                Incoming::Single(Ok(message)) => self.handle_message(stream, &message, None, now),
-                Incoming::Single(Err(fault)) => self.refuse_fault(stream, &fault, None),
-                Incoming::Batch(array) => self.handle_batch(stream, array, now),
-            },
+            Frame::Line(line) => {
+                match Incoming::parse_after(&mut state.last_meta, line, self.config.limits.max_depth) {
+                    Incoming::Single(Ok(message)) => self.handle_message(stream, &message, None, now),
+                    Incoming::Single(Err(fault)) => self.refuse_fault(stream, &fault, None),
+                    Incoming::Batch(array) => self.handle_batch(stream, array, now),
+                }
+            }
             Frame::TooLong { limit, .. } => {
                 let error =
                     PeerError::invalid_request(format!("Invalid Request: message is longer than {limit} bytes"));
@@ -421,43 +428,12 @@ impl Server {
 
     /// Says `Drained` when the input is over and nothing is in flight.
     fn check_drained(&mut self, stream: StreamId) {
+        let runs = |key: &RequestKey| self.requests.get(*key).is_some_and(|record| record.stream == stream);
+        let has_tasks = self.tasks.running.values().any(runs);
         let Some(state) = self.streams.get_mut(&stream) else { return };
-        if state.draining.is_some() && !state.drained && state.in_flight.is_empty() {
+        if state.draining.is_some() && !state.drained && state.in_flight.is_empty() && !has_tasks {
             state.drained = true;
             self.event(Event::Drained { stream });
-        }
-    }
-
-    /// Ends every call of a stream without an answer.
-    fn cancel_all(&mut self, stream: StreamId, reason: &CancelReason) {
-        let Some(state) = self.streams.get_mut(&stream) else { return };
-        let mut keys: Vec<_> = state.in_flight.drain().map(|(_, key)| key).collect();
-        state.batches.clear();
-        keys.sort_unstable_by_key(|key| key.0);
-        for key in keys {
-            if let Some(record) = self.requests.remove(key) {
-                self.forget_deadline(key, record.deadline);
-                self.event(Event::Cancelled { key, reason: reason.clone() });
-            }
-        }
-    }
-
-    /// Takes a request out of the books. The batch that waits for it waits one less.
-    fn settle(&mut self, key: RequestKey) -> Option<inflight::InFlight> {
-        let record = self.requests.remove(key)?;
-        self.forget_deadline(key, record.deadline);
-        if let Some(stream) = self.streams.get_mut(&record.stream) {
-            stream.in_flight.remove(&*jsonrpc::canonical_id(&record.id));
-            if let Some(batch) = record.batch.and_then(|batch| stream.batches.get_mut(&batch)) {
-                batch.pending -= 1;
-            }
-        }
-        Some(record)
-    }
-
-    fn forget_deadline(&mut self, key: RequestKey, deadline: Option<Millis>) {
-        if let Some(deadline) = deadline {
-            self.deadlines.remove(&(deadline, key.0));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::event::{Event, Millis, StreamId};
 use super::inflight::InFlight;
-use super::{CancelReason, ListKind, Server, answer};
+use super::{CancelReason, ListKind, Server, reply};
 use crate::error::LocalError;
 use crate::jsonrpc::write;
 use crate::wire::meta::SUBSCRIPTION_ID;
@@ -88,7 +88,7 @@ impl Server {
     /// # Errors
     /// [`LocalError::NotJson`] when `params` is no JSON object.
     pub fn notify_stream(&mut self, stream: StreamId, method: &str, params: Option<&str>) -> Result<bool, LocalError> {
-        let params = params.map(|params| answer::object("params", params)).transpose()?;
+        let params = params.map(|params| reply::object("params", params)).transpose()?;
         let legacy = self.streams.get(&stream).is_some_and(|stream| stream.legacy.is_some());
         if legacy {
             self.send_notification(stream, method, params);

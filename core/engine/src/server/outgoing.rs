@@ -3,7 +3,7 @@
 
 use super::event::{Event, Millis, OutgoingError, OutgoingKey, RequestKey, StreamId};
 use super::stream::Outgoing;
-use super::{DiagnosticKind, Server, answer};
+use super::{DiagnosticKind, Server, reply};
 use crate::error::{LocalError, PeerError};
 use crate::jsonrpc::{Message, scan, write};
 
@@ -24,13 +24,26 @@ impl Server {
         timeout_ms: Option<u64>,
         now: Millis,
     ) -> Result<OutgoingKey, LocalError> {
-        let params = params.map(|params| answer::object("params", params)).transpose()?;
+        let params = params.map(|params| reply::object("params", params)).transpose()?;
         if let Some(key) = related {
             let record = self.requests.get_mut(key).ok_or(LocalError::NoBackChannel)?;
             if record.revision.is_modern() {
                 return Err(LocalError::NoBackChannel);
             }
         }
+        self.send_request(stream, method, params, timeout_ms, None, now)
+    }
+
+    /// Sends a request; `call` is told what comes of it, where one asks.
+    pub(super) fn send_request(
+        &mut self,
+        stream: StreamId,
+        method: &str,
+        params: Option<&str>,
+        timeout_ms: Option<u64>,
+        call: Option<RequestKey>,
+        now: Millis,
+    ) -> Result<OutgoingKey, LocalError> {
         let state = self.streams.get_mut(&stream).ok_or(LocalError::UnknownStream)?;
         let legacy = state.legacy.as_ref().ok_or(LocalError::NoBackChannel)?;
         // Before `initialized` only pings may be sent (2025-11-25 `basic/lifecycle`, "Initialization").
@@ -49,7 +62,7 @@ impl Server {
         self.next_outgoing += 1;
         let timeout = timeout_ms.unwrap_or(self.config.limits.outgoing_timeout_ms);
         let deadline = (timeout > 0).then(|| now.saturating_add(timeout));
-        state.outgoing.insert(key, Outgoing { deadline });
+        state.outgoing.insert(key, Outgoing { deadline, call });
         let out = self.transmit(stream);
         out.push_str(r#"{"jsonrpc":"2.0","id":"#);
         out.push_str(&key.0.to_string());
@@ -88,8 +101,8 @@ impl Server {
         // A peer that answers with the number as a string is at fault, and understood: all our ids are numbers.
         let number = message.id.trim_matches('"').parse().ok().map(OutgoingKey);
         let state = self.streams.get_mut(&stream);
-        let known = number.filter(|key| state.is_some_and(|state| state.outgoing.remove(key).is_some()));
-        let Some(key) = known else {
+        let known = number.and_then(|key| Some((key, state?.outgoing.remove(&key)?)));
+        let Some((key, asked)) = known else {
             let detail = format!("response to {} answers nothing that was asked", message.id);
             return self.diagnose(Some(stream), DiagnosticKind::StrayResponse, detail);
         };
@@ -97,7 +110,15 @@ impl Server {
             (Some(result), _) => Ok(result.to_owned()),
             (None, error) => Err(OutgoingError::Peer(peer_error(error.unwrap_or("{}")))),
         };
-        self.event(Event::Response { key, outcome });
+        self.tell_outcome(key, &asked, outcome);
+    }
+
+    /// Tells who asked: host code, or a call.
+    fn tell_outcome(&mut self, key: OutgoingKey, asked: &Outgoing, outcome: Result<String, OutgoingError>) {
+        match asked.call {
+            Some(call) => self.answered(call, key, outcome),
+            None => self.event(Event::Response { key, outcome }),
+        }
     }
 
     pub(super) fn expire_outgoing(&mut self, now: Millis) {
@@ -107,22 +128,22 @@ impl Server {
             stream.outgoing.retain(|key, request| {
                 let due = request.deadline.is_some_and(|deadline| deadline <= now);
                 if due {
-                    over.push((id, *key));
+                    over.push((id, *key, *request));
                 }
                 !due
             });
         }
-        for (stream, key) in over {
+        for (stream, key, asked) in over {
             self.send_cancelled(stream, key, Some("timed out"));
-            self.event(Event::Response { key, outcome: Err(OutgoingError::TimedOut) });
+            self.tell_outcome(key, &asked, Err(OutgoingError::TimedOut));
         }
     }
 
     /// Nobody can answer any more.
     pub(super) fn give_up_outgoing(&mut self, stream: StreamId) {
         let Some(state) = self.streams.get_mut(&stream) else { return };
-        for (key, _) in std::mem::take(&mut state.outgoing) {
-            self.event(Event::Response { key, outcome: Err(OutgoingError::Closed) });
+        for (key, asked) in std::mem::take(&mut state.outgoing) {
+            self.tell_outcome(key, &asked, Err(OutgoingError::Closed));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::event::{ClientFacts, Millis, OutgoingKey, RequestKey, StreamId};
 use crate::framing::LineFramer;
-use crate::jsonrpc::Id;
+use crate::jsonrpc::{Id, LastMeta};
 use crate::model::LogLevel;
 use crate::wire::Revision;
 use ahash::AHashMap;
@@ -13,6 +13,10 @@ pub(super) struct Stream {
     pub(super) id: StreamId,
     /// Taken out while a chunk goes through it.
     pub(super) framer: Option<LineFramer>,
+    /// What its requests say of the sender, mostly the same each time.
+    pub(super) last_meta: LastMeta,
+    /// Who is behind it, where that is known.
+    pub(super) principal: Option<String>,
     /// What `initialize` agreed on; None until then, and for ever with a modern client.
     pub(super) legacy: Option<Legacy>,
     /// Requests that are not answered yet, by id.
@@ -49,11 +53,16 @@ pub(super) struct Subscription {
     pub(super) prompts: bool,
     pub(super) resources: bool,
     pub(super) watched: HashSet<String>,
+    /// Tasks, and what was told of each last.
+    pub(super) tasks: HashMap<String, String>,
 }
 
 /// A request of ours.
+#[derive(Clone, Copy)]
 pub(super) struct Outgoing {
     pub(super) deadline: Option<Millis>,
+    /// The call that asks by it.
+    pub(super) call: Option<RequestKey>,
 }
 
 /// A batch in the making (2025-03-26 only).
@@ -71,6 +80,8 @@ impl Stream {
         Self {
             id,
             framer: Some(LineFramer::new(max_message_bytes)),
+            last_meta: LastMeta::default(),
+            principal: None,
             legacy: None,
             in_flight: AHashMap::new(),
             subscriptions: Vec::new(),
@@ -86,9 +97,15 @@ impl Stream {
         self.legacy.as_ref().map(|legacy| legacy.revision)
     }
 
+    /// The `ClientCapabilities` of a legacy client.
+    pub(super) fn capabilities(&self) -> Option<&str> {
+        self.legacy.as_ref().map(|legacy| legacy.client.capabilities.as_str())
+    }
+
     /// How many resource URIs this stream watches, over everything.
     pub(super) fn watched_count(&self) -> usize {
-        let modern: usize = self.subscriptions.iter().map(|subscription| subscription.watched.len()).sum();
+        let modern: usize =
+            self.subscriptions.iter().map(|subscription| subscription.watched.len() + subscription.tasks.len()).sum();
         modern + self.legacy.as_ref().map_or(0, |legacy| legacy.watched.len())
     }
 

@@ -43,12 +43,13 @@ impl<'a> Meta<'a> {
                     PeerError::invalid_params(format!("Invalid params: duplicate key {key:?} in _meta"))
                 }
             })?;
-        if let Some(token) = progress_token
-            && !(token.starts_with('"') || scan::is_integer(token))
-        {
-            return Err(PeerError::invalid_params("Invalid params: progressToken must be a string or an integer"));
-        }
         Ok(Self { text: Some(text), progress_token, protocol_version, client_info, client_capabilities, log_level })
+    }
+
+    /// Takes a progress token out that is none, and says what is wrong with it.
+    pub(crate) fn take_wrong_token(&mut self) -> Option<PeerError> {
+        self.progress_token.take_if(|token| !(token.starts_with('"') || scan::is_integer(token)))?;
+        Some(PeerError::invalid_params("Invalid params: progressToken must be a string or an integer"))
     }
 
     /// Reads the fields by which a modern request stands on its own. The version comes first: what another revision

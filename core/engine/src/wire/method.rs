@@ -20,6 +20,11 @@ pub(crate) enum Method {
     Complete,
     SetLevel,
     Listen,
+    TasksGet,
+    TasksUpdate,
+    TasksCancel,
+    TasksResult,
+    TasksList,
 }
 
 /// The server capability that a method stands under: without it the method does not exist.
@@ -32,6 +37,7 @@ pub(crate) enum Needs {
     Prompts,
     Completions,
     Logging,
+    Tasks,
 }
 
 struct Row {
@@ -71,6 +77,12 @@ impl Row {
         self
     }
 
+    /// Added by 2025-11-25 (its changelog, major 9), and taken on by the extension.
+    const fn with_tasks(mut self) -> Self {
+        self.since = Revision::V2025_11_25;
+        self
+    }
+
     const fn asks(mut self) -> Self {
         self.asks = true;
         self
@@ -82,7 +94,7 @@ impl Row {
     }
 }
 
-const TABLE: [Row; 15] = [
+const TABLE: [Row; 20] = [
     row(Method::ToolsCall, "tools/call", Needs::Tools).asks(),
     row(Method::ToolsList, "tools/list", Needs::Tools).cacheable(),
     row(Method::ResourcesRead, "resources/read", Needs::Resources).cacheable().asks(),
@@ -98,6 +110,11 @@ const TABLE: [Row; 15] = [
     row(Method::SetLevel, "logging/setLevel", Needs::Logging).legacy(),
     row(Method::ResourcesSubscribe, "resources/subscribe", Needs::Subscribe).legacy(),
     row(Method::ResourcesUnsubscribe, "resources/unsubscribe", Needs::Subscribe).legacy(),
+    row(Method::TasksGet, "tasks/get", Needs::Tasks).with_tasks(),
+    row(Method::TasksCancel, "tasks/cancel", Needs::Tasks).with_tasks(),
+    row(Method::TasksUpdate, "tasks/update", Needs::Tasks).modern(),
+    row(Method::TasksResult, "tasks/result", Needs::Tasks).with_tasks().legacy(),
+    row(Method::TasksList, "tasks/list", Needs::Tasks).with_tasks().legacy(),
 ];
 
 impl Method {
@@ -119,8 +136,18 @@ impl Method {
         (row.since..=row.until).contains(&revision)
     }
 
+    /// Whether it is about tasks.
+    pub(crate) fn is_task(self) -> bool {
+        self.row().needs == Needs::Tasks
+    }
+
     pub(crate) fn needs(self) -> Needs {
         self.row().needs
+    }
+
+    /// Whether host code that serves it may ask the client before it answers.
+    pub(crate) fn asks(self) -> bool {
+        self.row().asks
     }
 
     /// Whether a result of this method may have `resultType` `input_required` in `revision`.
@@ -163,7 +190,11 @@ mod tests {
         for method in [Method::Initialize, Method::Ping, Method::SetLevel, Method::ResourcesSubscribe] {
             assert!(method.exists_in(Revision::V2025_11_25) && !method.exists_in(Revision::V2026_07_28));
         }
-        for method in [Method::Discover, Method::Listen] {
+        for method in [Method::TasksResult, Method::TasksList] {
+            assert!(method.exists_in(Revision::V2025_11_25) && !method.exists_in(Revision::V2026_07_28));
+            assert!(!method.exists_in(Revision::V2025_06_18));
+        }
+        for method in [Method::Discover, Method::Listen, Method::TasksUpdate] {
             assert!(!method.exists_in(Revision::V2025_11_25) && method.exists_in(Revision::V2026_07_28));
         }
     }

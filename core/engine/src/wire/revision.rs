@@ -45,7 +45,8 @@ impl Revision {
 
     /// The revision that a text names.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|revision| revision.as_str() == text)
+        // The newest first: its requests name it each time.
+        Self::ALL.into_iter().rev().find(|revision| revision.as_str() == text)
     }
 
     /// Legacy up to 2025-11-25, modern from 2026-07-28.
@@ -89,6 +90,31 @@ impl Revision {
     /// `structuredContent` may be any JSON value, not just an object (2026-07-28 changelog, minor 10).
     pub(crate) fn structured_content_is_free(self) -> bool {
         self.is_modern()
+    }
+
+    /// Choices in forms have titles of their own, and there are choices of several (2025-11-25 changelog, major 5).
+    pub(crate) fn has_titled_choices(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
+    /// Elicitation by URL, and so the field that tells it from a form (2025-11-25 changelog, major 6).
+    pub(crate) fn has_url_elicitation(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
+    /// Several content blocks in one sampled message, among them uses of tools (2025-11-25 changelog, major 7).
+    pub(crate) fn has_content_arrays(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
+    /// Clients ask for tasks themselves, by a parameter (2025-11-25 `basic/utilities/tasks`).
+    pub(crate) fn has_task_parameter(self) -> bool {
+        self == Self::V2025_11_25
+    }
+
+    /// Clients declare whether they take the context of servers into sampling (2025-11-25 `client/sampling`).
+    pub(crate) fn has_sampling_context(self) -> bool {
+        self >= Self::V2025_11_25
     }
 
     /// True where nothing that today's content blocks may hold has to be changed or left out.

@@ -1,7 +1,10 @@
 //! The host code of a vector: what its tools, resources, prompts and completions do when they are called.
 
+use super::asking;
 use super::json::Json;
-use ferromcp_engine::{Call, LogLevel, OutgoingError, OutgoingKey, PeerError, Reply, RequestKey, Server, Target};
+use ferromcp_engine::{
+    AskKey, Call, LogLevel, OutgoingError, OutgoingKey, PeerError, Reentry, Reply, RequestKey, Server, Target,
+};
 use std::collections::BTreeMap;
 
 /// What a handler belongs to.
@@ -18,20 +21,24 @@ struct Handler {
     name: String,
     kind: Kind,
     acts: Vec<Json>,
+    reentry: Reentry,
     completions: Json,
 }
 
 /// A call that has not come to the end of its acts.
-struct Running {
+pub struct Running {
     name: String,
-    kind: Option<Kind>,
-    call: Call,
+    pub kind: Kind,
+    pub call: Call,
+    pub reentry: Reentry,
     acts: Vec<Json>,
     next: usize,
     /// Waits for `release`.
     held: bool,
     /// What became of the request to the client, once it is known.
     answer: Option<Result<String, String>>,
+    /// The results that `input` acts have got.
+    pub inputs: Vec<String>,
 }
 
 /// All handlers, the calls that run, and what the script may ask about them.
@@ -40,6 +47,8 @@ pub struct Host {
     handlers: Vec<Handler>,
     running: BTreeMap<u64, Running>,
     asked: BTreeMap<OutgoingKey, RequestKey>,
+    /// What `input` acts wait for.
+    waiting: BTreeMap<AskKey, RequestKey>,
     /// Handlers that were called since the script last looked.
     pub called: Vec<String>,
     /// Calls that were told of their cancellation: the handler, and the reason that the peer gave.
@@ -67,7 +76,12 @@ impl Host {
         added.map_err(|error| error.to_string())?;
         let acts = entry.get("behaviour").map(|acts| acts.elements().to_vec()).unwrap_or_default();
         let completions = entry.get("completions").cloned().unwrap_or(Json::Object(Vec::new()));
-        self.handlers.push(Handler { name, kind, acts, completions });
+        let reentry = match entry.get("reentry").and_then(Json::as_text) {
+            None | Some("replay") => Reentry::Replay,
+            Some("held") => Reentry::Held,
+            Some(other) => return Err(format!("no reentry {other}")),
+        };
+        self.handlers.push(Handler { name, kind, acts, reentry, completions });
         Ok(())
     }
 
@@ -85,8 +99,9 @@ impl Host {
         let handler = &self.handlers[usize::try_from(tag).expect("tags are indices")];
         self.called.push(handler.name.clone());
         let (key, name, acts) = (call.key, handler.name.clone(), handler.acts.clone());
-        let kind = Some(handler.kind);
-        self.running.insert(key.0, Running { name, kind, call, acts, next: 0, held: false, answer: None });
+        let (kind, reentry, next) = (handler.kind, handler.reentry, asking::first_act(&acts, &call));
+        let running = Running { name, kind, call, reentry, acts, next, held: false, answer: None, inputs: Vec::new() };
+        self.running.insert(key.0, running);
         self.run(server, key, now)
     }
 
@@ -119,9 +134,30 @@ impl Host {
             OutgoingError::Peer(error) => format!("{} {}", error.code, error.message),
             OutgoingError::TimedOut => "timed out".to_owned(),
             OutgoingError::Closed => "unavailable".to_owned(),
+            OutgoingError::Invalid(reason) => format!("invalid: {reason}"),
         });
         if let Some(running) = self.running.get_mut(&call.0) {
             running.answer = Some(outcome);
+        }
+        self.run(server, call, now)
+    }
+
+    /// The client has answered what an `input` act asked, or will not.
+    pub fn inputs(
+        &mut self,
+        server: &mut Server,
+        ask: AskKey,
+        answers: Vec<Result<String, OutgoingError>>,
+        now: u64,
+    ) -> Result<(), String> {
+        let Some(call) = self.waiting.remove(&ask) else { return Err(format!("nobody waits for {ask:?}")) };
+        let Some(running) = self.running.get_mut(&call.0) else { return Ok(()) };
+        match answers.into_iter().collect::<Result<Vec<_>, _>>() {
+            Ok(mut answers) => running.inputs.append(&mut answers),
+            Err(error) => {
+                let running = self.running.remove(&call.0).ok_or("it was there")?;
+                return asking::raise(server, &running, &format!("{error:?}"), now);
+            }
         }
         self.run(server, call, now)
     }
@@ -174,7 +210,7 @@ impl Host {
                     let part = |at: usize| operand.elements().get(at).filter(|part| !part.is_null());
                     let progress = part(0).and_then(Json::as_f64).ok_or("progress has no value")?;
                     let total = part(1).and_then(Json::as_f64);
-                    server.progress(key, progress, total, part(2).and_then(Json::as_text)).map_err(failed)?;
+                    server.progress(key, progress, total, part(2).and_then(Json::as_text), now).map_err(failed)?;
                 }
                 "log" => {
                     let [level, logger, data] = operand.elements() else { return Err("log has three parts".into()) };
@@ -200,6 +236,18 @@ impl Host {
                         Err(_) => running.answer = Some(Err("unavailable".to_owned())),
                     }
                 }
+                "input" => match asking::ask(server, &mut running, operand, now)? {
+                    asking::Input::Known => {}
+                    asking::Input::Waits(ask) => {
+                        self.waiting.insert(ask, key);
+                        self.running.insert(key.0, running);
+                        return Ok(());
+                    }
+                    asking::Input::Over => return Ok(()),
+                },
+                "round" => return asking::round(server, &running, operand, now),
+                "inputs" => asking::respond_text(server, &running, &asking::inputs(&running), now)?,
+                "handedBack" => asking::respond_text(server, &running, &asking::handed_back(&running), now)?,
                 "answered" => {
                     let outcome = running.answer.clone().unwrap_or_else(|| Err("unavailable".to_owned()));
                     let is_error = outcome.is_err();
@@ -207,7 +255,7 @@ impl Host {
                     let reply = Reply::Tool { content: &content, structured: None, is_error, meta: None };
                     server.respond(key, reply, now).map_err(failed)?;
                 }
-                _ => final_act(server, &running.call, running.kind, &act, now)?,
+                _ => final_act(server, &running.call, Some(running.kind), &act, now)?,
             }
         }
         Ok(())

@@ -29,6 +29,11 @@ impl Names {
             Json::Array(elements) => {
                 Json::Array(elements.iter().map(|element| self.resolve(element)).collect::<Result<_, _>>()?)
             }
+            Json::Object(members) if matches!(&members[..], [(key, _)] if key == "$join") => {
+                let parts = self.resolve(&members[0].1)?;
+                let parts: Option<String> = parts.elements().iter().map(Json::as_text).collect();
+                Json::text(&parts.ok_or("$join joins strings")?)
+            }
             Json::Object(members) => {
                 let resolved = members.iter().map(|(key, value)| Ok((key.clone(), self.resolve(value)?)));
                 Json::Object(resolved.collect::<Result<_, String>>()?)

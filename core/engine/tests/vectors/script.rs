@@ -45,7 +45,8 @@ impl Script {
         let config = ServerConfig::from_json(&Json::Object(members).write()).map_err(|error| error.to_string())?;
         let info = description.get("info").cloned().ok_or("a server has info")?;
         names.bind("identity", Json::Object(vec![("io.modelcontextprotocol/serverInfo".to_owned(), info)]));
-        let server = Server::new(config).map_err(|error| error.to_string())?;
+        let mut server = Server::new(config).map_err(|error| error.to_string())?;
+        server.set_entropy(counting());
         let mut script = Self {
             server,
             host: Host::default(),
@@ -328,6 +329,7 @@ impl Script {
         };
         match event {
             Event::Call(call) => self.host.start(&mut self.server, call, self.now)?,
+            Event::Answers { ask, answers, .. } => self.host.inputs(&mut self.server, ask, answers, self.now)?,
             Event::Response { key, outcome } => self.host.answered(&mut self.server, key, outcome, self.now)?,
             Event::Cancelled { key, reason } => {
                 let reason = if let CancelReason::Peer(reason) = reason { reason } else { None };
@@ -358,6 +360,17 @@ impl Script {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// Bytes that never repeat within a script, and are the same each time it runs.
+fn counting() -> impl FnMut(&mut [u8]) + Send {
+    let mut next = 0u64;
+    move |bytes| {
+        for chunk in bytes.chunks_mut(8) {
+            next += 1;
+            chunk.copy_from_slice(&next.to_be_bytes()[..chunk.len()]);
+        }
     }
 }
 

@@ -1,0 +1,250 @@
+//! Tasks: calls whose answer is fetched later (extension `io.modelcontextprotocol/tasks`; 2025-11-25
+//! `basic/utilities/tasks`).
+//!
+//! Where tasks are kept is the caller's business: what has to be done there leaves as [`Event::Store`], and
+//! [`Server::stored`] brings the outcome. What was asked for with it waits in [`Pending`] meanwhile.
+//!
+//! A task is a call of host code like any other, whose record has a [`Run`]: its request was answered with the task, and
+//! what it says goes to the store. [`methods`] serves what clients ask of tasks, [`run`] what running tasks say, [`follow`]
+//! tells those who wait for a task or have subscribed to it.
+
+mod config;
+mod follow;
+mod methods;
+mod run;
+
+pub use config::{TaskSupport, TasksConfig};
+use follow::Following;
+pub(super) use methods::with_related;
+pub(super) use run::Run;
+
+use super::Server;
+use super::event::{Call, Event, Millis, RequestKey};
+use super::inflight::After;
+use crate::error::{LocalError, PeerError};
+use crate::jsonrpc::write;
+use crate::tasks::{StoreOutcome, StoreRequest, TaskRecord};
+use std::collections::{BTreeMap, HashMap};
+
+/// The extension's name, in capabilities and errors (extension, "Extension Identifier").
+pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+/// Where a client declares it.
+pub(super) const CAPABILITY: &str = "extensions.io.modelcontextprotocol/tasks";
+
+/// Milliseconds after which a store that could not do what a running task needs is asked again. 1,000: it is not flooded,
+/// and a restart of it goes unnoticed.
+const STORE_RETRY_MS: u64 = 1_000;
+
+/// Names something that is asked of the store. Never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StoreKey(pub u64);
+
+/// All that the server has to do with tasks.
+#[derive(Default)]
+pub(super) struct Tasks {
+    next_op: u64,
+    pending: HashMap<StoreKey, Pending>,
+    /// What the store could not do for a running task, and when it is asked again.
+    again: BTreeMap<(Millis, u64), StoreRequest>,
+    /// The tasks that run here, by id.
+    pub(super) running: HashMap<String, RequestKey>,
+    /// When the leases of those are to be extended next.
+    pub(super) lease_due: Option<Millis>,
+    pub(super) following: Following,
+}
+
+/// What waits for an outcome of the store.
+pub(super) enum Pending {
+    /// A call becomes a task: it is answered with it, and goes on, or begins.
+    Create { key: RequestKey, record: Box<TaskRecord>, call: Option<Box<Call>> },
+    /// A request of a client.
+    Request { key: RequestKey, kind: methods::Kind },
+    /// What a running task needs.
+    Run { request: StoreRequest },
+    /// Somebody here follows the task.
+    Follow { id: String },
+    /// A subscription is opened when its tasks have been looked for.
+    Listen { key: RequestKey, id: String },
+}
+
+impl Server {
+    /// The store has done what an [`Event::Store`] asked for, or could not.
+    pub fn stored(&mut self, op: StoreKey, outcome: StoreOutcome, now: Millis) {
+        let Some(pending) = self.tasks.pending.remove(&op) else { return };
+        match pending {
+            Pending::Create { key, record, call } => self.task_created(key, *record, call, &outcome, now),
+            Pending::Request { key, kind } => self.task_request_done(key, kind, outcome, now),
+            Pending::Run { request } => match outcome {
+                StoreOutcome::Changed(Some((_, record))) => self.task_touched(&record, now),
+                StoreOutcome::Failed(error) => {
+                    let at = now.saturating_add(STORE_RETRY_MS);
+                    self.tasks.again.insert((at, op.0), request);
+                    self.diagnose(None, super::DiagnosticKind::Store, error.to_string());
+                }
+                // The task is gone: its time was over, or somebody has removed it.
+                _ => self.task_lost(&request),
+            },
+            Pending::Follow { id } => self.followed(&id, outcome, now),
+            Pending::Listen { key, id } => self.listened(key, &id, outcome, now),
+        }
+    }
+
+    /// A task was changed by another process, as the store tells.
+    pub fn task_touched(&mut self, record: &TaskRecord, now: Millis) {
+        self.task_news(record);
+        self.tell_followers(record, now);
+    }
+
+    pub(super) fn store(&mut self, request: StoreRequest, pending: Pending) {
+        let op = StoreKey(self.tasks.next_op);
+        self.tasks.next_op += 1;
+        self.tasks.pending.insert(op, pending);
+        self.event(Event::Store { op, request });
+    }
+
+    /// When something is due that concerns tasks.
+    pub(super) fn tasks_due(&self) -> Option<Millis> {
+        let again = self.tasks.again.keys().next().map(|(at, _)| *at);
+        [again, self.tasks.lease_due, self.tasks.following.due()].into_iter().flatten().min()
+    }
+
+    /// Does what is due.
+    pub(super) fn tasks_tick(&mut self, now: Millis) {
+        while let Some(((at, _), _)) = self.tasks.again.first_key_value()
+            && *at <= now
+            && let Some((_, request)) = self.tasks.again.pop_first()
+        {
+            self.store(request.clone(), Pending::Run { request });
+        }
+        if self.tasks.lease_due.is_some_and(|due| due <= now) {
+            self.extend_leases(now);
+        }
+        self.look_after_followed(now);
+    }
+
+    /// Says by which name this process is known to the store, and whether the store learns from leases alone that it lives
+    /// (`tasks.leaseMs`).
+    pub fn set_task_owner(&mut self, owner: &str, leases: bool) {
+        self.config.tasks.owner = owner.to_owned();
+        if !leases {
+            self.config.tasks.lease_ms = 0;
+        }
+    }
+
+    /// Turns a running call into a task: its request is answered with the task as soon as that is kept, and the call goes
+    /// on. False: its client can't take a task for an answer (it has not declared the extension, or belongs to an era
+    /// where the client decides), or the call is over, held, or a task already.
+    ///
+    /// # Errors
+    /// [`LocalError::NoEntropy`], [`LocalError::Limit`].
+    pub fn begin_task(&mut self, call: RequestKey, now: Millis) -> Result<bool, LocalError> {
+        let Some(record) = self.requests.get(call) else { return Ok(false) };
+        let takes = record.revision.is_modern() && declares_tasks(record.capabilities().unwrap_or("{}"));
+        let is_tool = record.method.known() == Some(crate::wire::method::Method::ToolsCall);
+        if !takes || !is_tool || record.is_held() || record.run.is_some() {
+            return Ok(false);
+        }
+        self.create_task(call, None, None, now)?;
+        Ok(true)
+    }
+
+    /// Has a task created for a call; `call` is given to host code when it is there.
+    pub(super) fn create_task(
+        &mut self,
+        key: RequestKey,
+        call: Option<Box<Call>>,
+        wanted_ttl_ms: Option<u64>,
+        now: Millis,
+    ) -> Result<(), LocalError> {
+        if self.tasks.running.len() >= self.config.limits.max_tasks {
+            return Err(LocalError::Limit("maxTasks"));
+        }
+        let mut random = [0; 16];
+        self.entropy()?.fill(&mut random);
+        let unix = self.unix(now);
+        let Some(entry) = self.requests.get(key) else { return Ok(()) };
+        let config = &self.config.tasks;
+        let tool = entry.tool.as_ref().map(|tool| tool.name.as_str()).unwrap_or_default();
+        let id = crate::tasks::task_id(random);
+        let mut record = TaskRecord::new(id, entry.method.as_str(), tool, &config.owner, unix);
+        record.principal = self.streams.get(&entry.stream).and_then(|stream| stream.principal.clone());
+        record.ttl_ms = Some(wanted_ttl_ms.unwrap_or(config.ttl_ms).min(config.max_ttl_ms));
+        record.poll_ms = Some(config.poll_ms);
+        record.lease_until_ms = (config.lease_ms > 0).then(|| unix.saturating_add(config.lease_ms));
+        if let Some(entry) = self.requests.get_mut(key).filter(|_| call.is_some()) {
+            // Host code does not know of it yet.
+            entry.after = After::Engine;
+        }
+        let record = Box::new(record);
+        self.store(StoreRequest::Create(record.clone()), Pending::Create { key, record, call });
+        Ok(())
+    }
+
+    /// The task is kept, so its request can be answered with it (extension, "Task Creation": MUST NOT before).
+    fn task_created(
+        &mut self,
+        key: RequestKey,
+        record: TaskRecord,
+        call: Option<Box<Call>>,
+        outcome: &StoreOutcome,
+        now: Millis,
+    ) {
+        let Some(entry) = self.requests.get_mut(key) else {
+            // The client has cancelled the request meanwhile; it never hears of the task.
+            let request = StoreRequest::Remove { id: record.id };
+            return self.store(request.clone(), Pending::Run { request });
+        };
+        let (stream, id, revision, batch) = (entry.stream, entry.id.clone(), entry.revision, entry.batch);
+        if let StoreOutcome::Failed(error) = outcome {
+            let error = PeerError::internal(format!("The task could not be created: {error}"));
+            if call.is_some() {
+                self.settle(key);
+                self.send_answer(stream, batch, |out| write::error(out, Some(&id), &error));
+                self.check_drained(stream);
+            } else {
+                // Host code runs: it goes on without a task.
+                self.diagnose(Some(stream), super::DiagnosticKind::Store, error.message);
+            }
+            return;
+        }
+        entry.run = Some(Box::new(Run::new(record.id.clone())));
+        entry.after = After::Nothing;
+        self.detach_task(key, &record, now);
+        if !revision.is_modern() {
+            self.follow_as_creator(stream, &record);
+        }
+        self.tasks.running.insert(record.id.clone(), key);
+        if self.config.tasks.lease_ms > 0 {
+            self.tasks.lease_due.get_or_insert(now.saturating_add(self.config.tasks.lease_ms / 3));
+        }
+        let stamp = std::sync::Arc::clone(&self.stamp);
+        self.send_answer(stream, batch, |out| {
+            write::open_result(out, &id);
+            if revision.is_modern() {
+                out.push_str(r#"{"resultType":"task","#);
+                record.write_task(out, revision);
+            } else {
+                out.push_str(r#"{"task":{"#);
+                record.write_task(out, revision);
+                out.push('}');
+            }
+            stamp.close(out, None, revision);
+            out.push_str("}}");
+        });
+        if let Some(call) = call {
+            self.event(Event::Call(*call));
+        }
+    }
+}
+
+/// Whether a modern client takes tasks for answers.
+pub(super) fn declares_tasks(capabilities: &str) -> bool {
+    use crate::jsonrpc::scan;
+    let Ok([Some(extensions)]) = scan::pick(capabilities, ["extensions"]) else { return false };
+    matches!(scan::pick(extensions, [EXTENSION]), Ok([Some(value)]) if scan::is_object(value))
+}
+
+/// -32602, for a task that is not there, or not for this client.
+pub(super) fn unknown_task() -> PeerError {
+    PeerError::invalid_params("Task not found")
+}
