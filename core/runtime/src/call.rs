@@ -2,51 +2,11 @@
 //!
 //! Values cross here between Rust and JSON text; nothing of the protocol is decided.
 
-use crate::endpoint::Endpoint;
+use crate::context::Context;
 use ferromcp_engine::error::code;
-use ferromcp_engine::{Call, CancelReason, LogLevel, PeerError, Reply, Target};
+use ferromcp_engine::{InputRequest, PeerError, Reply, Target};
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
-
-/// What all handlers can do while they run.
-pub struct Context<'a> {
-    endpoint: &'a Endpoint,
-    call: &'a Call,
-}
-
-impl<'a> Context<'a> {
-    pub(crate) fn new(endpoint: &'a Endpoint, call: &'a Call) -> Self {
-        Self { endpoint, call }
-    }
-
-    /// The request itself: its id, revision, client.
-    pub fn request(&self) -> &Call {
-        self.call
-    }
-
-    /// Tells the client how far this is, out of `total` where that is known. False: it has not asked, or the value has
-    /// not risen, or the call is over.
-    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) -> bool {
-        // Numbers that JSON lacks are not sent.
-        self.endpoint.progress(self.call.key, progress, total, message).unwrap_or(false)
-    }
-
-    /// Sends the client a log message, if it wants one of this level.
-    pub fn log(&self, level: LogLevel, data: impl Serialize) -> bool {
-        let Ok(data) = serde_json::to_string(&data) else { return false };
-        self.endpoint.log(self.call.key, level, None, &data).unwrap_or(false)
-    }
-
-    /// True as soon as nobody waits for the answer: a handler that takes its time should look now and then, and return.
-    pub fn is_cancelled(&self) -> bool {
-        self.endpoint.is_cancelled(self.call.key)
-    }
-
-    /// Why that is so: the client's reason, if it gave one, is in it.
-    pub fn cancel_reason(&self) -> Option<CancelReason> {
-        self.endpoint.cancel_reason(self.call.key)
-    }
-}
 
 /// A `tools/call`, its arguments already checked against the tool's input schema.
 pub struct ToolCall<'a>(pub(crate) Context<'a>);
@@ -144,6 +104,7 @@ enum Content {
     Text(String),
     /// The JSON text of an array of blocks.
     Blocks(String),
+    Round(Round),
 }
 
 impl Default for Content {
@@ -172,7 +133,15 @@ impl ToolOutput {
         Ok(Self { structured: Some(serde_json::to_string(value)?), ..Self::default() })
     }
 
-    /// The result's own `_meta`, as the JSON text of an object.
+    /// No answer yet: the client is asked, and the handler runs again with the answers (2026-07-28 `basic/patterns/mrtr`).
+    /// For handlers that keep their own account of where they are; the others have [`Context::ask`], which does this for
+    /// them. Each request has a key of its own, under which [`Context::input_responses`] has its answer then; `state` comes
+    /// back as [`Context::request_state`]. One of both is needed. A client without the capability for it is told so.
+    pub fn input_required(requests: &[InputRequest<'_>], state: Option<&str>) -> Self {
+        Self { content: Content::Round(Round::new(requests, state)), ..Self::default() }
+    }
+
+    /// The result's own `_meta`, as the JSON text of an object. A round has none.
     #[must_use]
     pub fn with_meta(mut self, json: impl Into<String>) -> Self {
         if let Content::Text(text) = &self.content {
@@ -192,6 +161,7 @@ impl ToolOutput {
     pub(crate) fn reply(&self) -> Reply<'_> {
         match &self.content {
             Content::Text(text) => Reply::Text { text, is_error: self.is_error },
+            Content::Round(round) => round.reply(),
             Content::Blocks(content) => Reply::Tool {
                 content,
                 structured: self.structured.as_deref(),
@@ -211,12 +181,18 @@ pub struct ToolError(pub(crate) ToolFailure);
 pub(crate) enum ToolFailure {
     Text(String),
     Protocol(PeerError),
+    Capability(&'static str),
 }
 
 impl ToolError {
     /// A failure that the model reads.
     pub fn new(text: impl Into<String>) -> Self {
         Self(ToolFailure::Text(text.into()))
+    }
+
+    /// The client lacks a capability.
+    pub(crate) fn capability(path: &'static str) -> Self {
+        Self(ToolFailure::Capability(path))
     }
 
     /// A JSON-RPC error in the place of a result.
@@ -239,6 +215,7 @@ pub struct ResourceOutput(Held);
 enum Held {
     One { field: &'static str, value: String, mime_type: Option<String> },
     Contents(String),
+    Round(Round),
 }
 
 impl ResourceOutput {
@@ -257,6 +234,11 @@ impl ResourceOutput {
         Self(Held::Contents(contents.into()))
     }
 
+    /// No contents yet: see [`ToolOutput::input_required`].
+    pub fn input_required(requests: &[InputRequest<'_>], state: Option<&str>) -> Self {
+        Self(Held::Round(Round::new(requests, state)))
+    }
+
     /// Says what kind of text or bytes it is.
     #[must_use]
     pub fn mime_type(mut self, name: impl Into<String>) -> Self {
@@ -266,9 +248,11 @@ impl ResourceOutput {
         self
     }
 
-    pub(crate) fn contents(self, uri: &str) -> String {
+    /// Answers with it: `uri` is what was read.
+    pub(crate) fn reply<R>(self, uri: &str, respond: impl FnOnce(Reply<'_>) -> R) -> R {
         match self.0 {
-            Held::Contents(contents) => contents,
+            Held::Round(round) => respond(round.reply()),
+            Held::Contents(contents) => respond(Reply::Contents(&contents)),
             Held::One { field, value, mime_type } => {
                 let mut out = String::with_capacity(value.len() + uri.len() + 64);
                 out.push_str(r#"[{"uri":"#);
@@ -282,7 +266,7 @@ impl ResourceOutput {
                 out.push_str("\":");
                 push_string(&mut out, &value);
                 out.push_str("}]");
-                out
+                respond(Reply::Contents(&out))
             }
         }
     }
@@ -293,12 +277,18 @@ impl ResourceOutput {
 pub struct PromptOutput {
     messages: String,
     description: Option<String>,
+    round: Option<Round>,
 }
 
 impl PromptOutput {
     /// No message yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// No messages yet: see [`ToolOutput::input_required`].
+    pub fn input_required(requests: &[InputRequest<'_>], state: Option<&str>) -> Self {
+        Self { round: Some(Round::new(requests, state)), ..Self::default() }
     }
 
     /// Adds a text of the user's.
@@ -335,9 +325,43 @@ impl PromptOutput {
         self.message_json(&message)
     }
 
-    pub(crate) fn parts(mut self) -> (Option<String>, String) {
+    /// Answers with them.
+    pub(crate) fn reply<R>(mut self, respond: impl FnOnce(Reply<'_>) -> R) -> R {
+        if let Some(round) = &self.round {
+            return respond(round.reply());
+        }
         self.messages.push_str(if self.messages.is_empty() { "[]" } else { "]" });
-        (self.description, self.messages)
+        respond(Reply::Prompt { description: self.description.as_deref(), messages: &self.messages })
+    }
+}
+
+/// What a handler asks by its own hand, as the engine takes it.
+#[derive(Clone, Debug)]
+struct Round {
+    requests: Option<String>,
+    state: Option<String>,
+}
+
+impl Round {
+    fn new(requests: &[InputRequest<'_>], state: Option<&str>) -> Self {
+        let mut out = String::new();
+        for InputRequest { key, method, params } in requests {
+            out.push(if out.is_empty() { '{' } else { ',' });
+            push_string(&mut out, key);
+            out.push_str(r#":{"method":"#);
+            push_string(&mut out, method);
+            out.push_str(r#","params":"#);
+            out.push_str(params);
+            out.push('}');
+        }
+        if !out.is_empty() {
+            out.push('}');
+        }
+        Self { requests: Some(out).filter(|out| !out.is_empty()), state: state.map(str::to_owned) }
+    }
+
+    fn reply(&self) -> Reply<'_> {
+        Reply::InputRequired { requests: self.requests.as_deref(), state: self.state.as_deref() }
     }
 }
 

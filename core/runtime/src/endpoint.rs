@@ -14,6 +14,7 @@ use crate::debug::Tap;
 use crate::options::{DiagnosticHook, Error, StdioOptions};
 use crate::outbox::FULL;
 use crate::state::{EndReason, State, Wire};
+use crate::store::link::Link;
 use crate::sys::{self, timer::Timer};
 use crate::turns::{Ticket, Turns};
 use ferromcp_engine::{
@@ -23,8 +24,8 @@ use std::cell::Cell;
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Microseconds that an answer may wait for others to share its system call. 200: about what the system call and the
 /// client's wake-up cost together, so waiting longer would delay more than it saves.
@@ -46,6 +47,8 @@ pub struct Endpoint {
     pub(crate) shared: Mutex<State>,
     /// Signals: an outcome.
     pub(crate) ended: Condvar,
+    /// Signals: an answer that a thread waits for, or the end of a call.
+    pub(crate) answered: Arc<Condvar>,
     /// Signals: a vacancy for an idle thread.
     pub(crate) recruits: Condvar,
     /// Wakes the watcher some time after it was set.
@@ -75,12 +78,30 @@ impl Endpoint {
     pub(crate) fn new(mut server: Server, wire: Wire, options: &StdioOptions) -> Result<(Self, Ticket), Error> {
         sys::count_forks();
         sys::ignore_default_sigpipe();
+        server.set_entropy(crate::entropy::system());
+        let epoch_ms = unix_ms();
+        server.set_epoch(epoch_ms);
+        let tasks = match options.task_store.open(epoch_ms)? {
+            Some(opened) => {
+                server.set_task_owner(&opened.owner, opened.leases);
+                Link::shared(opened.store, opened.owner)
+            }
+            None => {
+                server.set_task_owner("", false);
+                Link::own()
+            }
+        };
         let stream = server.open(0);
         let (turns, leader) = Turns::new();
         let tap = Tap::new(options.traced(), options.recent);
         let linger = Millis::try_from(options.linger.as_millis()).unwrap_or(Millis::MAX);
+        let mut state = State::new(server, stream, wire, turns, tap, linger);
+        state.tasks = tasks;
+        state.epoch_ms = epoch_ms;
+        let answered = Arc::clone(&state.answered);
         let endpoint = Self {
-            shared: Mutex::new(State::new(server, stream, wire, turns, tap, linger)),
+            shared: Mutex::new(state),
+            answered,
             ended: Condvar::new(),
             recruits: Condvar::new(),
             timer: Timer::new()?,
@@ -103,6 +124,11 @@ impl Endpoint {
     /// Milliseconds since the server started: the clock that the engine is given.
     pub fn now(&self) -> Millis {
         self.now_us() / 1_000
+    }
+
+    /// UNIX time in milliseconds.
+    pub(crate) fn unix(&self) -> u64 {
+        unix_ms()
     }
 
     pub(crate) fn now_us(&self) -> u64 {
@@ -154,7 +180,7 @@ impl Endpoint {
         total: Option<f64>,
         message: Option<&str>,
     ) -> Result<bool, Error> {
-        self.command(|server, _| server.progress(key, progress, total, message))
+        self.command(|server, now| server.progress(key, progress, total, message, now))
     }
 
     /// Sends a log message that belongs to a call; `data` is JSON text. See [`Server::log`].
@@ -227,11 +253,14 @@ impl Endpoint {
         self.lock().tap.as_ref().map(Tap::recent).unwrap_or_default()
     }
 
-    fn command<R>(&self, body: impl FnOnce(&mut Server, Millis) -> Result<R, LocalError>) -> Result<R, Error> {
+    pub(crate) fn command<R>(
+        &self,
+        body: impl FnOnce(&mut Server, Millis) -> Result<R, LocalError>,
+    ) -> Result<R, Error> {
         self.command_on(|state, now| body(&mut state.server, now))
     }
 
-    fn answer(
+    pub(crate) fn answer(
         &self,
         key: RequestKey,
         body: impl FnOnce(&mut Server, Millis) -> Result<bool, LocalError>,
@@ -245,7 +274,10 @@ impl Endpoint {
         })
     }
 
-    fn command_on<R>(&self, body: impl FnOnce(&mut State, Millis) -> Result<R, LocalError>) -> Result<R, Error> {
+    pub(crate) fn command_on<R>(
+        &self,
+        body: impl FnOnce(&mut State, Millis) -> Result<R, LocalError>,
+    ) -> Result<R, Error> {
         self.check()?;
         let now_us = self.now_us();
         let mut state = self.lock();
@@ -345,6 +377,9 @@ impl Endpoint {
         let now_us = self.now_us();
         let mut state = self.lock();
         state.server.shutdown(now_us / 1_000);
+        // Nothing more is read, so nobody can answer.
+        let stream = state.stream;
+        state.server.give_up_asking(stream);
         state.drain(now_us);
         state.input_open = false;
         state.end(EndReason::Stopped, Millis::try_from(bound.as_millis()).unwrap_or(Millis::MAX), now_us / 1_000);
@@ -378,6 +413,13 @@ impl Endpoint {
     fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
+}
+
+/// UNIX time in milliseconds.
+fn unix_ms() -> u64 {
+    // A clock before 1970 counts as 1970.
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl std::fmt::Debug for Endpoint {

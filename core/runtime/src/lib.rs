@@ -1,7 +1,7 @@
 //! MCP servers in Rust: the FerroMCP engine with its input, output and threads.
 //!
 //! [`Server`] is the door for Rust programs: give it closures, call [`Server::run_stdio`]. Doors of other languages sit
-//! one floor below: they implement [`Host`] and start an engine of their own with [`serve_stdio`].
+//! one floor below: they implement [`Host`] and start an engine of their own with [`start_stdio`].
 //!
 //! # How a call is served
 //!
@@ -26,9 +26,12 @@
 
 #![deny(unsafe_code)]
 
+mod asking;
 mod call;
+mod context;
 mod debug;
 mod endpoint;
+mod entropy;
 mod options;
 mod outbox;
 mod pool;
@@ -36,17 +39,21 @@ mod redact;
 mod server;
 mod state;
 mod stdio;
+pub mod store;
 mod sys;
 mod turns;
 mod watch;
 
 pub use ferromcp_engine as engine;
-pub use ferromcp_engine::{LogLevel, PeerError};
+pub use ferromcp_engine::{InputRequest, LogLevel, PeerError};
 
-pub use call::{Context, PromptCall, PromptOutput, ResourceCall, ResourceOutput, ToolCall, ToolError, ToolOutput};
+pub use asking::{Answered, Answers};
+pub use call::{PromptCall, PromptOutput, ResourceCall, ResourceOutput, ToolCall, ToolError, ToolOutput};
+pub use context::{AskError, Context, Elicited, Root};
 pub use endpoint::{Deferred, Endpoint};
+pub use entropy::system as system_entropy;
 pub use options::{DiagnosticHook, Error, StdioOptions};
 pub use pool::{CallQueue, Host};
 pub use server::Server;
 pub use state::{EndReason, Ended};
-pub use stdio::{StdioServer, serve_fds, serve_stdio};
+pub use stdio::{StdioServer, start_fds, start_stdio};

@@ -1,5 +1,6 @@
 //! Options of a server's input, output and threads, each with the reason for its default.
 
+use crate::store::TaskStoreOption;
 use ferromcp_engine::{Diagnostic, LocalError};
 use std::fmt;
 use std::io;
@@ -38,6 +39,8 @@ pub struct StdioOptions {
     pub recent: usize,
     /// Takes every diagnostic. None: stderr gets the first of each kind.
     pub diagnostics: Option<DiagnosticHook>,
+    /// Where tasks are kept. In memory: a server that is to find them after a restart has to say where.
+    pub task_store: TaskStoreOption,
     /// Name of the threads, as debuggers show it.
     pub thread_name: String,
 }
@@ -53,6 +56,7 @@ impl Default for StdioOptions {
             debug: None,
             recent: 0,
             diagnostics: None,
+            task_store: TaskStoreOption::Memory,
             thread_name: "ferromcp".into(),
         }
     }
@@ -77,6 +81,7 @@ impl fmt::Debug for StdioOptions {
             .field("debug", &self.debug)
             .field("recent", &self.recent)
             .field("diagnostics", &self.diagnostics.is_some())
+            .field("task_store", &self.task_store)
             .field("thread_name", &self.thread_name)
             .finish()
     }
@@ -94,6 +99,8 @@ pub enum Error {
     Forked,
     /// Descriptors 0 and 1 serve another server of this process already.
     StdioTaken,
+    /// The store of tasks can't be opened; the text says why.
+    Store(String),
     /// Code of the host panicked on one of our threads, outside of what it guards itself, or refused to let one in.
     Panicked,
 }
@@ -106,6 +113,7 @@ impl Error {
                 Self::Io(error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error))
             }
             Self::Engine(error) => Self::Engine(error.clone()),
+            Self::Store(reason) => Self::Store(reason.clone()),
             Self::Forked => Self::Forked,
             Self::StdioTaken => Self::StdioTaken,
             Self::Panicked => Self::Panicked,
@@ -119,6 +127,7 @@ impl fmt::Display for Error {
             Self::Io(error) => write!(f, "input or output: {error}"),
             Self::Engine(error) => error.fmt(f),
             Self::Forked => write!(f, "the server belongs to the process that started it, not to this forked child"),
+            Self::Store(reason) => write!(f, "store of tasks: {reason}"),
             Self::StdioTaken => write!(f, "standard input and output already serve another server of this process"),
             Self::Panicked => write!(f, "host code panicked on a thread of the server"),
         }
@@ -130,7 +139,7 @@ impl std::error::Error for Error {
         match self {
             Self::Io(error) => Some(error),
             Self::Engine(error) => Some(error),
-            Self::Forked | Self::StdioTaken | Self::Panicked => None,
+            Self::Store(_) | Self::Forked | Self::StdioTaken | Self::Panicked => None,
         }
     }
 }

@@ -360,6 +360,8 @@ impl Endpoint {
         state.calls.clear();
         state.wire = None;
         self.ended.notify_all();
+        self.answered.notify_all();
+        state.tasks.wake();
         self.recruits.notify_all();
         self.timer.set(Duration::from_nanos(1));
     }

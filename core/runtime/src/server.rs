@@ -4,15 +4,17 @@
 //! answer looks on the wire is the engine's business.
 
 use crate::call::{
-    Context, PromptCall, PromptOutput, ResourceCall, ResourceOutput, ToolCall, ToolError, ToolFailure, ToolOutput,
+    PromptCall, PromptOutput, ResourceCall, ResourceOutput, ToolCall, ToolError, ToolFailure, ToolOutput,
 };
+use crate::context::Context;
 use crate::endpoint::Endpoint;
 use crate::options::{Error, StdioOptions};
 use crate::pool::{CallQueue, Host};
 use crate::state::Ended;
-use crate::stdio::{StdioServer, serve_fds, serve_stdio};
+use crate::stdio::{StdioServer, start_fds, start_stdio};
 use ferromcp_engine::error::code;
-use ferromcp_engine::{self as engine, Call, Event, LocalError, PeerError, Reply, ServerConfig, Target};
+use ferromcp_engine::{self as engine, Call, Era, Event, LocalError, PeerError, Reentry, ServerConfig, Target};
+use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use std::sync::Arc;
 type ToolHandler = Box<dyn Fn(&ToolCall<'_>) -> Result<ToolOutput, ToolError> + Send + Sync>;
 type ResourceHandler = Box<dyn Fn(&ResourceCall<'_>) -> Result<ResourceOutput, PeerError> + Send + Sync>;
 type PromptHandler = Box<dyn Fn(&PromptCall<'_>) -> Result<PromptOutput, PeerError> + Send + Sync>;
+type UriHandler = Box<dyn Fn(&str) + Send + Sync>;
 
 /// An MCP server of closures.
 ///
@@ -59,7 +62,7 @@ pub struct Server {
     definitions: Vec<(Kind, String, u64)>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
     Tool,
     Resource,
@@ -141,6 +144,32 @@ impl Server {
         self
     }
 
+    /// Sets what is called with a resource's URI when its first watcher is there: from then on
+    /// [`Endpoint::resource_updated`] has somebody to tell. It runs on the thread that reads, so it must return soon.
+    #[must_use]
+    pub fn on_subscribed<F: Fn(&str) + Send + Sync + 'static>(mut self, handler: F) -> Self {
+        self.handlers.subscribed = Some(Box::new(handler));
+        self
+    }
+
+    /// Sets what is called with a resource's URI when its last watcher is gone, be it with the connection. As
+    /// [`Server::on_subscribed`].
+    #[must_use]
+    pub fn on_unsubscribed<F: Fn(&str) + Send + Sync + 'static>(mut self, handler: F) -> Self {
+        self.handlers.unsubscribed = Some(Box::new(handler));
+        self
+    }
+
+    /// Lets the handler that was added last wait in this process while a modern client is asked; else it ends, and runs
+    /// again with the answer ([`Reentry`]). For handlers that must not run twice. Each waiting one holds a thread.
+    #[must_use]
+    pub fn held(mut self) -> Self {
+        if let Some((kind, _, tag)) = self.definitions.last() {
+            self.handlers.held.insert((*kind, *tag));
+        }
+        self
+    }
+
     fn define(&mut self, kind: Kind, definition: String, tag: usize) {
         self.definitions.push((kind, definition, tag as u64));
     }
@@ -150,7 +179,7 @@ impl Server {
     /// # Errors
     /// [`Error::Engine`] for a configuration or definition that can't be served, else as [`StdioServer::wait`].
     pub fn run_stdio(self) -> Result<Ended, Error> {
-        let server = self.serve_stdio()?;
+        let server = self.start_stdio()?;
         server.keep_redirected();
         server.wait()
     }
@@ -158,19 +187,19 @@ impl Server {
     /// The same without waiting.
     ///
     /// # Errors
-    /// As [`crate::serve_stdio`], and [`Error::Engine`] for a configuration or definition that can't be served.
-    pub fn serve_stdio(self) -> Result<StdioServer, Error> {
+    /// As [`crate::start_stdio`], and [`Error::Engine`] for a configuration or definition that can't be served.
+    pub fn start_stdio(self) -> Result<StdioServer, Error> {
         let (server, host, options) = self.build()?;
-        serve_stdio(server, host, options)
+        start_stdio(server, host, options)
     }
 
     /// The same on any two descriptors.
     ///
     /// # Errors
-    /// As [`crate::serve_fds`], and [`Error::Engine`] for a configuration or definition that can't be served.
-    pub fn serve_fds(self, input: OwnedFd, output: OwnedFd) -> Result<StdioServer, Error> {
+    /// As [`crate::start_fds`], and [`Error::Engine`] for a configuration or definition that can't be served.
+    pub fn start_fds(self, input: OwnedFd, output: OwnedFd) -> Result<StdioServer, Error> {
         let (server, host, options) = self.build()?;
-        serve_fds(server, host, input, output, options)
+        start_fds(server, host, input, output, options)
     }
 
     fn build(self) -> Result<(engine::Server, Arc<dyn Host>, StdioOptions), LocalError> {
@@ -193,34 +222,58 @@ struct Handlers {
     tools: Vec<ToolHandler>,
     resources: Vec<ResourceHandler>,
     prompts: Vec<PromptHandler>,
+    /// Those that wait in this process while their client is asked.
+    held: HashSet<(Kind, u64)>,
+    subscribed: Option<UriHandler>,
+    unsubscribed: Option<UriHandler>,
 }
 
 impl Host for Handlers {
     fn run(&self, endpoint: &Arc<Endpoint>, queue: &CallQueue) {
         while let Some(call) = queue.next() {
-            if let Err(error) = self.answer(endpoint, &call) {
-                // What the handler gave is not what the protocol can carry; its caller gets that as the answer.
-                let error = PeerError::internal(format!("The handler's answer can't be sent: {error}"));
-                // A second failure means that the endpoint itself is of no more use.
-                let _ = endpoint.fail(call.key, &error);
-            }
+            // What the handler gave is not what the protocol can carry; its caller gets that as the answer. A second
+            // failure means that the endpoint itself is of no more use.
+            let _ = match self.answer(endpoint, &call) {
+                Ok(sent) => Ok(sent),
+                Err(Error::Engine(LocalError::CapabilityNotDeclared(path))) => endpoint.fail_capability(call.key, path),
+                Err(error) => {
+                    let error = PeerError::internal(format!("The handler's answer can't be sent: {error}"));
+                    endpoint.fail(call.key, &error)
+                }
+            };
         }
     }
 
-    fn notice(&self, _endpoint: &Arc<Endpoint>, _event: Event) {
-        // Handlers ask whether they are cancelled; nothing else concerns closures.
+    fn notice(&self, _endpoint: &Arc<Endpoint>, event: Event) {
+        let (handler, uri) = match event {
+            Event::Subscribed { uri, .. } => (&self.subscribed, uri),
+            Event::Unsubscribed { uri, .. } => (&self.unsubscribed, uri),
+            // Handlers ask whether they are cancelled; nothing else concerns closures.
+            _ => return,
+        };
+        if let Some(handler) = handler {
+            // Nobody waits for it: that it panicked is said by the panic hook, and changes nothing.
+            let _ = guarded(|| handler(&uri));
+        }
     }
 }
 
 impl Handlers {
     fn answer(&self, endpoint: &Endpoint, call: &Call) -> Result<bool, Error> {
-        let context = Context::new(endpoint, call);
+        let kind = match &call.target {
+            Target::Tool(_) => Kind::Tool,
+            Target::Resource(_) => Kind::Resource,
+            Target::Template { .. } => Kind::Template,
+            _ => Kind::Prompt,
+        };
+        let held = |tag| !self.held.is_empty() && self.held.contains(&(kind, tag));
+        let context = |tag| Context::new(endpoint, call, if held(tag) { Reentry::Held } else { Reentry::Replay });
         match &call.target {
-            Target::Tool(tag) => self.tool(*tag, endpoint, &ToolCall(context)),
+            Target::Tool(tag) => self.tool(*tag, endpoint, &ToolCall(context(*tag))),
             Target::Resource(tag) | Target::Template { tag, .. } => {
-                self.resource(*tag, endpoint, &ResourceCall(context))
+                self.resource(*tag, endpoint, &ResourceCall(context(*tag)))
             }
-            Target::Prompt(tag) => self.prompt(*tag, endpoint, &PromptCall(context)),
+            Target::Prompt(tag) => self.prompt(*tag, endpoint, &PromptCall(context(*tag))),
             // Neither completion nor delegation is declared by this door.
             _ => endpoint.fail(call.key, &PeerError::method_not_found(call.method())),
         }
@@ -233,6 +286,7 @@ impl Handlers {
             Some(Ok(output)) => endpoint.respond(key, output.reply()),
             Some(Err(ToolError(ToolFailure::Text(text)))) => endpoint.respond(key, ToolOutput::failed(&text).reply()),
             Some(Err(ToolError(ToolFailure::Protocol(error)))) => endpoint.fail(key, &error),
+            Some(Err(ToolError(ToolFailure::Capability(path)))) => endpoint.fail_capability(key, path),
             None => endpoint.respond(key, ToolOutput::failed("The tool failed unexpectedly (it panicked).").reply()),
         }
     }
@@ -241,11 +295,11 @@ impl Handlers {
         let key = call.request().key;
         let Some(handler) = self.resources.get(tag as usize) else { return unknown(endpoint, call) };
         match guarded(|| handler(call)) {
-            Some(Ok(output)) => endpoint.respond(key, Reply::Contents(&output.contents(&call.uri()))),
+            Some(Ok(output)) => output.reply(&call.uri(), |reply| endpoint.respond(key, reply)),
             Some(Err(error)) if error.code == code::RESOURCE_NOT_FOUND => {
                 endpoint.fail_unknown_resource(key, &call.uri())
             }
-            Some(Err(error)) => endpoint.fail(key, &error),
+            Some(Err(error)) => fail(endpoint, call, error),
             None => endpoint.fail(key, &PeerError::internal("The resource could not be read (its handler panicked).")),
         }
     }
@@ -254,14 +308,21 @@ impl Handlers {
         let key = call.request().key;
         let Some(handler) = self.prompts.get(tag as usize) else { return unknown(endpoint, call) };
         match guarded(|| handler(call)) {
-            Some(Ok(output)) => {
-                let (description, messages) = output.parts();
-                endpoint.respond(key, Reply::Prompt { description: description.as_deref(), messages: &messages })
-            }
-            Some(Err(error)) => endpoint.fail(key, &error),
+            Some(Ok(output)) => output.reply(|reply| endpoint.respond(key, reply)),
+            Some(Err(error)) => fail(endpoint, call, error),
             None => endpoint.fail(key, &PeerError::internal("The prompt could not be made (its handler panicked).")),
         }
     }
+}
+
+/// Fails a call with the error of its handler. The code for a capability that is missing came with 2026-07-28; older clients
+/// know none for it.
+fn fail(endpoint: &Endpoint, call: &Context<'_>, mut error: PeerError) -> Result<bool, Error> {
+    let is_legacy = call.request().revision.era() == Era::Legacy;
+    if is_legacy && error.code == code::MISSING_REQUIRED_CLIENT_CAPABILITY {
+        error.code = code::INTERNAL_ERROR;
+    }
+    endpoint.fail(call.request().key, &error)
 }
 
 /// The tags are ours, so this does not happen; the client gets an answer all the same.

@@ -4,9 +4,11 @@
 //! microseconds and never across a system call that can block. This file moves what the engine puts out to where it is
 //! taken from; who takes it is decided in `endpoint.rs` (output) and `pool.rs` (calls, notices).
 
+use crate::asking::Asks;
 use crate::debug::{Shown, Tap};
 use crate::options::Error;
 use crate::outbox::Outbox;
+use crate::store::link::Link;
 use crate::sys::NotForChildren;
 use crate::turns::Turns;
 use crate::watch::Crew;
@@ -14,7 +16,7 @@ use ferromcp_engine::{Call, CancelReason, Event, Millis, Output, RequestKey, Ser
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar};
 
 /// Cancelled calls that are remembered until host code answers them. 16,384: as many as can be in flight by default, so
 /// that only host code that never answers gets there; what is forgotten is told as a notice all the same, and is never
@@ -74,6 +76,14 @@ pub(crate) struct State {
     pub(crate) notices: VecDeque<Event>,
     /// Calls that host code has taken and nobody waits for any more, and why, until host code answers them.
     pub(crate) cancelled: HashMap<RequestKey, CancelReason>,
+    /// Where tasks are kept.
+    pub(crate) tasks: Link,
+    /// UNIX milliseconds at the time 0.
+    pub(crate) epoch_ms: u64,
+    /// The questions to the client that threads wait for.
+    pub(crate) asks: Asks,
+    /// Signals: an answer to one of them, or a call that is over.
+    pub(crate) answered: Arc<Condvar>,
     /// A thread is telling the host; others leave their notices to it, so that they stay in order.
     pub(crate) noticing: bool,
     pub(crate) tap: Option<Tap>,
@@ -119,6 +129,10 @@ impl State {
             calls: VecDeque::new(),
             notices: VecDeque::new(),
             cancelled: HashMap::new(),
+            tasks: Link::own(),
+            epoch_ms: 0,
+            asks: Asks::default(),
+            answered: Arc::default(),
             noticing: false,
             tap,
             shown: Shown::default(),
@@ -161,8 +175,19 @@ impl State {
                                 self.cancelled.clear();
                             }
                             self.cancelled.insert(key, reason.clone());
+                            self.answered.notify_all();
                             self.notices.push_back(Event::Cancelled { key, reason });
                         }
+                    }
+                }
+                Output::Event(Event::Answers { ask, call, answers }) => match self.asks.put(ask, answers) {
+                    Some(answers) => self.notices.push_back(Event::Answers { ask, call, answers }),
+                    None => self.answered.notify_all(),
+                },
+                Output::Event(Event::Store { op, request }) => {
+                    let now = now_us / 1_000;
+                    if let Some(outcome) = self.tasks.take(op, request, self.epoch_ms.saturating_add(now)) {
+                        self.server.stored(op, outcome, now);
                     }
                 }
                 Output::Event(Event::Drained { stream }) => {
@@ -215,7 +240,7 @@ impl State {
 
     /// Whether everything is done that an ending waits for, or its time is over.
     pub(crate) fn is_over(&self, now: Millis) -> bool {
-        let told = self.notices.is_empty() && !self.noticing;
+        let told = self.notices.is_empty() && !self.noticing && self.tasks.is_idle();
         let late = self.give_up_at.is_some_and(|at| at <= now);
         self.ending.is_some() && (late || (told && self.out.backlog() == 0))
     }

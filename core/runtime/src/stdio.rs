@@ -32,7 +32,7 @@ pub struct StdioServer {
 /// # Errors
 /// [`Error::StdioTaken`] when another server of this process has them, [`Error::Io`] when they are closed or no thread
 /// can be started.
-pub fn serve_stdio(server: Server, host: Arc<dyn Host>, options: StdioOptions) -> Result<StdioServer, Error> {
+pub fn start_stdio(server: Server, host: Arc<dyn Host>, options: StdioOptions) -> Result<StdioServer, Error> {
     let standard = StandardStreams::take()?;
     let (input, output) = standard.wire()?;
     let started = start(server, host, input, output, &options)?;
@@ -45,7 +45,7 @@ pub fn serve_stdio(server: Server, host: Arc<dyn Host>, options: StdioOptions) -
 ///
 /// # Errors
 /// [`Error::Io`] when no thread can be started.
-pub fn serve_fds(
+pub fn start_fds(
     server: Server,
     host: Arc<dyn Host>,
     input: OwnedFd,
@@ -65,6 +65,7 @@ fn start(
     let (endpoint, leader) = Endpoint::new(server, Wire::new(input, output), options)?;
     let endpoint = Arc::new(endpoint);
     let pool = Arc::new(Pool::new(Arc::clone(&endpoint), host, options));
+    endpoint.start_store(&options.thread_name)?;
     pool.start(leader)?;
     Ok(StdioServer { endpoint, standard: Mutex::new(None) })
 }

@@ -131,7 +131,7 @@ fn progress_is_sent_while_its_call_blocks() {
     let gone = Mutex::new(gone);
     let server = Server::new("test", "1").tool(tool("steps"), move |call| {
         for step in [1.0, 2.0] {
-            assert!(call.progress(step, Some(2.0), None));
+            assert!(call.report_progress(step, Some(2.0), None));
             gone.lock().expect("nobody panics with it").recv_timeout(LONG)?;
         }
         Ok(ToolOutput::text("done"))

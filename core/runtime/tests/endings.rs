@@ -82,7 +82,7 @@ fn a_reader_that_vanishes_ends_the_server() {
 fn a_socket_in_both_roles_serves_and_ends() {
     let (ours, theirs) = UnixStream::pair().expect("a socket pair");
     let copy = theirs.try_clone().expect("a second descriptor");
-    let server = Server::new("test", "1").serve_fds(theirs.into(), copy.into()).expect("the server starts");
+    let server = Server::new("test", "1").start_fds(theirs.into(), copy.into()).expect("the server starts");
     std::io::Write::write_all(&mut &ours, format!("{}\n", common::INITIALIZE).as_bytes()).expect("the server reads");
     let mut line = String::new();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(&ours), &mut line).expect("the server answers");

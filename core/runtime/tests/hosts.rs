@@ -5,7 +5,7 @@ mod common;
 
 use common::{INITIALIZE, INITIALIZED, LONG, call, ended, ping, tool};
 use ferromcp::engine::{self, Call, Event, PeerError, Reply, ServerConfig};
-use ferromcp::{CallQueue, EndReason, Endpoint, Error, Host, StdioOptions, StdioServer, serve_fds};
+use ferromcp::{CallQueue, EndReason, Endpoint, Error, Host, StdioOptions, StdioServer, start_fds};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
@@ -26,7 +26,7 @@ impl Door {
         engine.add_tool(&tool("any"), 0, 0).expect("a definition");
         let (input, to_server) = std::io::pipe().expect("a pipe");
         let (output, from_server) = std::io::pipe().expect("a pipe");
-        let server = serve_fds(engine, host, input.into(), from_server.into(), options).expect("the server starts");
+        let server = start_fds(engine, host, input.into(), from_server.into(), options).expect("the server starts");
         let mut door = Self { server, input: to_server, output: BufReader::new(output) };
         door.send(INITIALIZE);
         door.expect("init");
@@ -245,7 +245,7 @@ fn events_come_in_order_and_may_be_answered_on_the_spot() {
     let (output, from_server) = std::io::pipe().expect("a pipe");
     let mut engine = engine::Server::new(ServerConfig::new("door", "1")).expect("a configuration");
     engine.add_tool(&tool("any"), 0, 0).expect("a definition");
-    let server = serve_fds(engine, host, input.into(), from_server.into(), StdioOptions::default()).expect("it starts");
+    let server = start_fds(engine, host, input.into(), from_server.into(), StdioOptions::default()).expect("it starts");
     let mut door = Door { server, input: to_server, output: BufReader::new(output) };
     door.send(&INITIALIZE.replace(r#""capabilities":{}"#, r#""capabilities":{"roots":{}}"#));
     door.expect("init");

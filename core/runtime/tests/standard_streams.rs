@@ -88,7 +88,7 @@ fn client() {
 
 /// A second server can have the streams only when the first has given them back.
 fn taken_once() {
-    let serve = || Server::new("test", "1").serve_stdio();
+    let serve = || Server::new("test", "1").start_stdio();
     let first = serve().expect("the streams are free");
     assert!(matches!(serve(), Err(ferromcp::Error::StdioTaken)));
     first.stop().expect("an orderly end");

@@ -152,7 +152,7 @@ fn a_cancelled_call_sees_it_and_is_not_answered() {
             sleep(Duration::from_millis(1));
         }
         say(if call.is_cancelled() { "cancelled" } else { "forgotten" })?;
-        assert!(!call.progress(1.0, None, None));
+        assert!(!call.report_progress(1.0, None, None));
         Ok(ToolOutput::text("late"))
     });
     let mut client = Client::connect(server);

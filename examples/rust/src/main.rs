@@ -97,7 +97,7 @@ fn main() -> Result<(), ferromcp::Error> {
             |call| {
                 let Steps { n } = call.arguments()?;
                 for step in 1..=n {
-                    call.progress(f64::from(step), Some(f64::from(n)), None);
+                    call.report_progress(f64::from(step), Some(f64::from(n)), None);
                     call.log(LogLevel::Debug, format!("step {step} of {n}"));
                 }
                 Ok(ToolOutput::text(n.to_string()))

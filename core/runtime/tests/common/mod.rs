@@ -3,7 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file is a crate of its own and uses a part of it")]
 
 use ferromcp::{Error, Server, StdioServer};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub struct Served {
 pub fn serve(server: Server) -> Served {
     let (input, to_server) = std::io::pipe().expect("a pipe");
     let (output, from_server) = std::io::pipe().expect("a pipe");
-    let server = server.serve_fds(input.into(), from_server.into()).expect("the server starts");
+    let server = server.start_fds(input.into(), from_server.into()).expect("the server starts");
     Served { server, input: Some(to_server), output: Some(output) }
 }
 
@@ -38,6 +38,15 @@ pub struct Client {
 impl Client {
     /// A client past the handshake.
     pub fn connect(server: Server) -> Self {
+        let mut client = Self::open(server);
+        client.send(&[INITIALIZE]);
+        assert_eq!(client.receive()["id"], "init");
+        client.send(&[INITIALIZED]);
+        client
+    }
+
+    /// A client that has said nothing yet.
+    pub fn open(server: Server) -> Self {
         let mut served = serve(server);
         let output = served.output.take().expect("not taken yet");
         let (sender, lines) = channel();
@@ -50,11 +59,28 @@ impl Client {
                 }
             }
         });
-        let mut client = Self { server: served.server, input: served.input, lines };
-        client.send(&[INITIALIZE]);
+        Self { server: served.server, input: served.input, lines }
+    }
+
+    /// A client of 2025-11-25 past the handshake, with these capabilities.
+    pub fn connect_with(server: Server, capabilities: &Value) -> Self {
+        let mut client = Self::open(server);
+        let mut initialize: Value = serde_json::from_str(INITIALIZE).expect("written above");
+        initialize["params"]["capabilities"] = capabilities.clone();
+        client.send(&[&initialize.to_string()]);
         assert_eq!(client.receive()["id"], "init");
         client.send(&[INITIALIZED]);
         client
+    }
+
+    /// Sends a modern request of a client with these capabilities.
+    pub fn modern(&mut self, id: u64, method: &str, members: &Value, capabilities: &Value) {
+        let mut params = members.clone();
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+        });
+        self.send(&[&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()]);
     }
 
     /// Sends messages with one system call.
