@@ -42,7 +42,7 @@ demo: native ## serve an ordinary FastMCP file on the engine and call it with th
 	$(PY) examples/python/demo.py
 
 test: ## every check and every test of every language, with a table of where the time went
-	@MAKE="$(MAKE)" tools/stage.sh test setup check test-rust test-instructions test-c test-node test-python test-docs test-wheel test-blackbox test-interop
+	@MAKE="$(MAKE)" tools/stage.sh test setup check test-rust test-instructions test-c test-node test-python test-docs test-parity test-wheel test-blackbox test-interop
 
 check: ## what is quick: formats, lints, types, and that generated files are up to date
 	@MAKE="$(MAKE)" tools/stage.sh check check-rust check-python check-types check-generated check-tree
@@ -80,7 +80,7 @@ examples/node/node_modules/.ready: node/dist/.built
 
 # --- What is built ----------------------------------------------------------------------------------------------------
 
-.PHONY: native addon clib c-fixtures install wheel
+.PHONY: native addon clib c-installed c-fixtures c-examples install wheel
 
 native: $(VENV)/.native ## build the Python package into .venv (editable)
 
@@ -97,15 +97,28 @@ node/dist/.built: node/node_modules/.ready $(RUST_SOURCES) $(NODE_SOURCES)
 clib: ## build the C library into target/debug
 	cargo build --quiet $(LOCKED) $(TESTED) --all-targets
 
-# The fixture servers in C and C++, on an installed tree of the library.
+# What black-box tests and the official clients call: the fixture servers and the examples in C and C++, on an installed tree
+# of the library.
 C_FIXTURES := $(CURDIR)/target/c-tests/fixture
 C_FLAGS := -Wall -Wextra -Wpedantic -Werror -O1 -I$(C_FIXTURES)/installed/include
 C_LIBRARY := -L$(C_FIXTURES)/installed/lib -lferromcp -Wl,-rpath,$(C_FIXTURES)/installed/lib -lpthread
 
-c-fixtures: clib
+COMPILE_C := cc -std=c99 -D_POSIX_C_SOURCE=200809L $(C_FLAGS)
+COMPILE_CPP := c++ -std=c++17 $(C_FLAGS)
+
+c-installed: clib
 	ffi-c/install.sh debug $(C_FIXTURES)/installed
-	cc -std=c99 -D_POSIX_C_SOURCE=200809L $(C_FLAGS) tests/fixtures/native.c -o $(C_FIXTURES)/native-c $(C_LIBRARY)
-	c++ -std=c++17 $(C_FLAGS) tests/fixtures/native.cpp -o $(C_FIXTURES)/native-cpp $(C_LIBRARY)
+
+c-fixtures: c-installed
+	$(COMPILE_C) tests/fixtures/native.c -o $(C_FIXTURES)/native-c $(C_LIBRARY)
+	$(COMPILE_CPP) tests/fixtures/native.cpp -o $(C_FIXTURES)/native-cpp $(C_LIBRARY)
+
+c-examples: c-installed
+	@mkdir -p $(C_FIXTURES)/examples
+	for name in server own_loop; do \
+		$(COMPILE_C) examples/c/$$name.c -o $(C_FIXTURES)/examples/c_$$name $(C_LIBRARY); \
+		$(COMPILE_CPP) examples/cpp/$$name.cpp -o $(C_FIXTURES)/examples/cpp_$$name $(C_LIBRARY); \
+	done
 
 PREFIX ?= /usr/local
 
@@ -158,7 +171,7 @@ lock-python: ## write constraints.txt, from a new environment without constraint
 
 # --- Tests ------------------------------------------------------------------------------------------------------------
 
-.PHONY: test-rust test-instructions test-c test-node test-python test-docs test-wheel test-blackbox test-interop
+.PHONY: test-rust test-instructions test-c test-node test-python test-docs test-parity test-wheel test-blackbox test-interop
 
 test-rust: ## Rust tests: engine, runtime, doors
 	cargo test --quiet --no-fail-fast $(LOCKED) $(TESTED)
@@ -179,13 +192,18 @@ test-python: native ## tests of the Python package
 test-docs: native addon clib ## the programs in the documents, the manifest of requirements, and the runner of `peers`
 	$(PYTEST) docs tests/test_*.py tests/peers
 
+# rustdoc shows what the crates really export, whatever module it stands in.
+test-parity: native addon clib ## the same public surface in every language, as tests/parity/surface.toml lists it
+	RUSTDOCFLAGS="-A rustdoc::private_intra_doc_links" cargo doc --quiet $(LOCKED) --no-deps -p ferromcp -p ferromcp-engine
+	$(PYTEST) tests/parity
+
 test-wheel: $(VENV)/.ready ## the wheel, built as for publishing, in an environment with nothing else
 	$(PY) tools/wheel_smoke.py $(LOCKED)
 
 test-blackbox: native addon c-fixtures ## real server processes over pipes
 	$(PYTEST) tests/blackbox
 
-test-interop: native addon $(VENV)-mcp1/.ready $(INTEROP) examples/node/node_modules/.ready ## the official clients against our servers
+test-interop: native addon c-examples $(VENV)-mcp1/.ready $(INTEROP) examples/node/node_modules/.ready ## the official clients against our servers and examples
 	$(PYTEST) tests/interop
 
 test-pythons: native ## the Python tests under every Python that is installed, PYTHONSFLAGS for pytest (minutes for each)

@@ -76,7 +76,7 @@ static uint64_t go_on_counting(void) {
         if (count->due <= now()) {
             count->step++;
             count->due += 10;
-            fmcp_call_progress(count->call, (double)count->step, (double)count->last, FMCP_NONE, NULL);
+            fmcp_call_report_progress(count->call, (double)count->step, (double)count->last, FMCP_NONE, NULL);
         }
         if (count->step >= count->last || fmcp_call_is_cancelled(count->call)) {
             char text[32];

@@ -74,7 +74,7 @@ static void progress(fmcp_call *call, void *user_data) {
     const int64_t steps = integer(call, "n");
     char line[64];
     for (int64_t step = 1; step <= steps; step++) {
-        fmcp_call_progress(call, (double)step, (double)steps, FMCP_NONE, NULL);
+        fmcp_call_report_progress(call, (double)step, (double)steps, FMCP_NONE, NULL);
         snprintf(line, sizeof line, "step %" PRId64 " of %" PRId64, step, steps);
         fmcp_call_log(call, FMCP_LOG_LEVEL_DEBUG, fmcp_text_of(line), NULL);
     }

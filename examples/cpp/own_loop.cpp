@@ -133,7 +133,7 @@ private:
             if (count.due <= now()) {
                 count.step++;
                 count.due += 10;
-                count.call.progress(static_cast<double>(count.step), static_cast<double>(count.last));
+                count.call.report_progress(static_cast<double>(count.step), static_cast<double>(count.last));
             }
             if (count.step >= count.last || count.call.is_cancelled()) {
                 count.call.respond(std::to_string(count.step));

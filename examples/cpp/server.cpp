@@ -59,7 +59,7 @@ static void define(ferromcp::Server &server) {
                 [](Call &call) {
                     const auto steps = call.integer("n");
                     for (std::int64_t step = 1; step <= steps; step++) {
-                        call.progress(static_cast<double>(step), static_cast<double>(steps));
+                        call.report_progress(static_cast<double>(step), static_cast<double>(steps));
                         call.log(FMCP_LOG_LEVEL_DEBUG, "step " + std::to_string(step));
                     }
                     return std::to_string(steps);

@@ -365,7 +365,7 @@ fmcp_text fmcp_call_method(const fmcp_call *call);
 fmcp_text fmcp_call_id(const fmcp_call *call);
 
 // The revision of MCP that the request falls under, for example "2026-07-28".
-fmcp_text fmcp_call_revision(const fmcp_call *call);
+fmcp_text fmcp_call_protocol_version(const fmcp_call *call);
 
 // All parameters as JSON text, as the client wrote them; none where it sent none.
 fmcp_text fmcp_call_params(const fmcp_call *call);
@@ -393,12 +393,20 @@ fmcp_text fmcp_call_completion_value(const fmcp_call *call);
 // that takes its time should look now and then, and stop.
 bool fmcp_call_is_cancelled(const fmcp_call *call);
 
+// Why nobody waits for the answer, for a person: the client's own words where it gave some (`reason` of
+// `notifications/cancelled`). None as long as fmcp_call_is_cancelled() is false. Lives as long as the call.
+fmcp_text fmcp_call_cancel_reason(const fmcp_call *call);
+
 // Tells the client how far the work is, if it asked. Values that do not rise are not sent.
 //
 // \param progress how far it is; a finite number
 // \param total    out of how much; NAN where that is not known
 // \param message  one line for a person, or none
-fmcp_status fmcp_call_progress(fmcp_call *call, double progress, double total, fmcp_text message, fmcp_error **err);
+fmcp_status fmcp_call_report_progress(fmcp_call *call,
+                                      double progress,
+                                      double total,
+                                      fmcp_text message,
+                                      fmcp_error **err);
 
 // Sends the client a line of text as a log message, if it wants one of this level.
 //

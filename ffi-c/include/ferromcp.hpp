@@ -18,7 +18,7 @@
  *
  * Handlers. Anything that can be called with a Call &: what it returns as text is the answer; one that returns nothing
  * answers by itself, now or later. An exception that leaves a tool's handler is the tool's error, with what() for the model
- * to read; one that leaves any other handler is an internal error. ferromcp::ProtocolError is a JSON-RPC error in both.
+ * to read; one that leaves any other handler is an internal error. ferromcp::MCPError is a JSON-RPC error in both.
  * To answer later, move the call out of the handler: std::thread([call = std::move(call)] { call.respond("done"); }).
  */
 #ifndef FERROMCP_HPP
@@ -79,9 +79,9 @@ private:
 };
 
 /* Thrown out of a handler: a JSON-RPC error as the answer, for what a model can't mend. */
-class ProtocolError : public std::runtime_error {
+class MCPError : public std::runtime_error {
 public:
-    ProtocolError(std::int64_t code, const std::string &message, std::optional<std::string> data = std::nullopt)
+    MCPError(std::int64_t code, const std::string &message, std::optional<std::string> data = std::nullopt)
         : std::runtime_error(message), code_(code), data_(std::move(data)) {}
 
     std::int64_t code() const noexcept { return code_; }
@@ -157,12 +157,17 @@ public:
     std::uint32_t stream() const noexcept { return fmcp_call_stream(get()); }
     std::string_view method() const noexcept { return from_c(fmcp_call_method(get())); }
     std::string_view id() const noexcept { return from_c(fmcp_call_id(get())); }
-    std::string_view revision() const noexcept { return from_c(fmcp_call_revision(get())); }
+    std::string_view protocol_version() const noexcept { return from_c(fmcp_call_protocol_version(get())); }
     std::optional<std::string_view> params() const noexcept { return maybe_from_c(fmcp_call_params(get())); }
     std::optional<std::string_view> meta() const noexcept { return maybe_from_c(fmcp_call_meta(get())); }
     std::optional<std::string_view> client_info() const noexcept { return maybe_from_c(fmcp_call_client_info(get())); }
     std::string_view client_capabilities() const noexcept { return from_c(fmcp_call_client_capabilities(get())); }
     bool is_cancelled() const noexcept { return fmcp_call_is_cancelled(get()); }
+
+    /* Why nobody waits for the answer, for a person; nothing while somebody does. */
+    std::optional<std::string_view> cancel_reason() const noexcept {
+        return maybe_from_c(fmcp_call_cancel_reason(get()));
+    }
 
     /* The URI of a resource that is read. */
     std::string_view uri() const noexcept { return from_c(fmcp_call_uri(get())); }
@@ -211,10 +216,10 @@ public:
 
     // What may be said before the answer.
 
-    void progress(double progress, std::optional<double> total = std::nullopt,
+    void report_progress(double progress, std::optional<double> total = std::nullopt,
                   std::optional<std::string_view> message = std::nullopt) const {
         detail::run([&](fmcp_error **error) {
-            return fmcp_call_progress(get(), progress, total ? *total : std::nan(""), maybe_to_c(message), error);
+            return fmcp_call_report_progress(get(), progress, total ? *total : std::nan(""), maybe_to_c(message), error);
         });
     }
 
@@ -326,7 +331,7 @@ void handle(fmcp_call *borrowed, void *user_data) noexcept {
             // Through the library's own share: a handler may have moved the call away.
             run([&](fmcp_error **error) { return fmcp_call_respond_text(borrowed, to_c(std::string_view(answer)), error); });
         }
-    } catch (const ProtocolError &error) {
+    } catch (const MCPError &error) {
         fmcp_call_fail(borrowed, error.code(), to_c(error.what()), maybe_to_c(error.data()), nullptr);
     } catch (const std::exception &error) {
         report(borrowed, error.what());

@@ -17,11 +17,11 @@ use crate::guard;
 use crate::handle;
 use crate::server::waiting::{Responder, Waiting};
 use crate::text::Text;
-use ferromcp_engine::{self as engine, LocalError, LogLevel, PeerError, Reply, Target};
+use ferromcp_engine::{self as engine, CancelReason, LocalError, LogLevel, PeerError, Reply, Target};
 use runtime::Endpoint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A request of a client that your code answers. See "Calls" at the top of this file.
 pub struct Call {
@@ -30,6 +30,8 @@ pub struct Call {
     answered: AtomicBool,
     /// Texts that were asked for and had to be decoded. Each stays where it is.
     decoded: Mutex<Vec<Arc<str>>>,
+    /// Why nobody waits for the answer, once that was asked for.
+    cancel_reason: OnceLock<String>,
 }
 
 /// The way back to the engine.
@@ -42,7 +44,13 @@ pub(crate) enum Line {
 
 impl Call {
     pub(crate) fn new(request: engine::Call, line: Line) -> Self {
-        Self { request, line, answered: AtomicBool::new(false), decoded: Mutex::new(Vec::new()) }
+        Self {
+            request,
+            line,
+            answered: AtomicBool::new(false),
+            decoded: Mutex::new(Vec::new()),
+            cancel_reason: OnceLock::new(),
+        }
     }
 
     /// Answers once: `send` runs only if nobody has answered before, and a refused answer leaves the call open.
@@ -116,7 +124,7 @@ impl Line {
     ) -> Result<bool, Error> {
         match self {
             Self::Served { endpoint, .. } => Ok(endpoint.progress(key, progress, total, message)?),
-            Self::Own(core) => core.command(|server, _| server.progress(key, progress, total, message)),
+            Self::Own(core) => core.command(|server, now| server.progress(key, progress, total, message, now)),
         }
     }
 
@@ -157,6 +165,13 @@ impl Line {
         match self {
             Self::Served { endpoint, .. } => endpoint.is_cancelled(key),
             Self::Own(core) => core.is_cancelled(key),
+        }
+    }
+
+    fn cancel_reason(&self, key: engine::RequestKey) -> Option<CancelReason> {
+        match self {
+            Self::Served { endpoint, .. } => endpoint.cancel_reason(key),
+            Self::Own(core) => core.cancel_reason(key),
         }
     }
 

@@ -93,7 +93,7 @@ pub unsafe extern "C" fn fmcp_call_id(call: *const Call) -> Text {
 
 /// The revision of MCP that the request falls under, for example "2026-07-28".
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fmcp_call_revision(call: *const Call) -> Text {
+pub unsafe extern "C" fn fmcp_call_protocol_version(call: *const Call) -> Text {
     // SAFETY: a live call or null, by the header's contract.
     unsafe { part(call, |call| Some(call.request.revision.as_str())) }
 }
@@ -172,6 +172,19 @@ pub unsafe extern "C" fn fmcp_call_is_cancelled(call: *const Call) -> bool {
         // SAFETY: a live call or null, by the header's contract.
         unsafe { handle::borrow(call) }.is_some_and(|call| call.line.is_cancelled(call.request.key))
     })
+}
+
+/// Why nobody waits for the answer, for a person: the client's own words where it gave some (`reason` of
+/// `notifications/cancelled`). None as long as fmcp_call_is_cancelled() is false. Lives as long as the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_call_cancel_reason(call: *const Call) -> Text {
+    // SAFETY: a live call or null, by the header's contract.
+    unsafe {
+        part(call, |call| {
+            let reason = call.line.cancel_reason(call.request.key)?;
+            Some(call.cancel_reason.get_or_init(|| reason.to_string()))
+        })
+    }
 }
 
 /// One part of a call as a view, or none.

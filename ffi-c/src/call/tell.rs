@@ -40,7 +40,7 @@ pub enum LogLevel {
 /// \param total    out of how much; NAN where that is not known
 /// \param message  one line for a person, or none
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fmcp_call_progress(
+pub unsafe extern "C" fn fmcp_call_report_progress(
     call: *mut Call,
     progress: f64,
     total: f64,

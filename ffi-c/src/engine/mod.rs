@@ -11,7 +11,7 @@ use crate::guard;
 use crate::handle;
 use crate::server::waiting::Waiting;
 use crate::text::Text;
-use ferromcp_engine::{self as engine, LocalError, Millis, RequestKey, ServerConfig, StreamId};
+use ferromcp_engine::{self as engine, CancelReason, LocalError, Millis, RequestKey, ServerConfig, StreamId};
 use output::Output;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,8 +34,8 @@ pub(crate) struct Core {
 struct State {
     server: engine::Server,
     now: Millis,
-    /// The calls that somebody has, and whether they are cancelled.
-    calls: HashMap<RequestKey, bool>,
+    /// The calls that somebody has, and why nobody waits for the answers of some.
+    calls: HashMap<RequestKey, Option<CancelReason>>,
 }
 
 impl Core {
@@ -63,7 +63,7 @@ impl Core {
 
     /// A call is handed out.
     fn remember(&self, key: RequestKey) {
-        self.state().calls.insert(key, false);
+        self.state().calls.insert(key, None);
     }
 
     /// Nobody has the call any more.
@@ -71,14 +71,18 @@ impl Core {
         self.state().calls.remove(&key);
     }
 
-    fn cancel(&self, key: RequestKey) {
+    fn cancel(&self, key: RequestKey, reason: CancelReason) {
         if let Some(cancelled) = self.state().calls.get_mut(&key) {
-            *cancelled = true;
+            *cancelled = Some(reason);
         }
     }
 
     pub(crate) fn is_cancelled(&self, key: RequestKey) -> bool {
-        self.state().calls.get(&key).copied().unwrap_or(false)
+        self.state().calls.get(&key).is_some_and(Option::is_some)
+    }
+
+    pub(crate) fn cancel_reason(&self, key: RequestKey) -> Option<CancelReason> {
+        self.state().calls.get(&key).cloned().flatten()
     }
 }
 

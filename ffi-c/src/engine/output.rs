@@ -98,9 +98,9 @@ pub(super) fn next(core: &Arc<Core>) -> Option<Output> {
                 event
             }
             engine::Event::Cancelled { key, reason } => {
-                core.cancel(key);
-                let reason = if let CancelReason::Peer(reason) = reason { reason } else { None };
-                Output { key: key.0, ..Output::new(Event::Cancelled, 0) }.with_text(reason)
+                core.cancel(key, reason.clone());
+                let words = if let CancelReason::Peer(words) = reason { words } else { None };
+                Output { key: key.0, ..Output::new(Event::Cancelled, 0) }.with_text(words)
             }
             engine::Event::Notification { stream, method, params } => {
                 Output { params, ..Output::new(Event::Notification, stream.0) }.with_text(method)

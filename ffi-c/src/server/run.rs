@@ -7,7 +7,7 @@ use crate::guard;
 use crate::handle;
 use crate::text::Text;
 use ferromcp_engine as engine;
-use runtime::{Host, StdioOptions, StdioServer, serve_fds, serve_stdio};
+use runtime::{Host, StdioOptions, StdioServer, start_fds, start_stdio};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn fmcp_server_run_stdio(server: *mut Server, options: Tex
     let body = || {
         // SAFETY: a live server or null, and readable bytes, by the header's contract.
         let (server, options) = unsafe { read(server, options) }?;
-        let serving = server.start(options, Box::new(serve_stdio))?;
+        let serving = server.start(options, Box::new(start_stdio))?;
         serving.keep_redirected();
         serving.wait()?;
         Ok(())
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn fmcp_server_start_stdio(server: *mut Server, options: T
     let body = || {
         // SAFETY: a live server or null, and readable bytes, by the header's contract.
         let (server, options) = unsafe { read(server, options) }?;
-        server.start(options, Box::new(serve_stdio)).map(drop)
+        server.start(options, Box::new(start_stdio)).map(drop)
     };
     // SAFETY: null or writable, by the header's contract.
     unsafe { guard::status(err, body) }
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn fmcp_server_start_fds(
         // SAFETY: a live server or null, and readable bytes, by the header's contract.
         let (server, options) = unsafe { read(server, options) }?;
         let (input, output) = (own(input, "input")?, own(output, "output")?);
-        let start = |server, host, options| serve_fds(server, host, input, output, options);
+        let start = |server, host, options| start_fds(server, host, input, output, options);
         server.start(options, Box::new(start)).map(drop)
     };
     // SAFETY: null or writable, by the header's contract.

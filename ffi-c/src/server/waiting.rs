@@ -31,6 +31,8 @@ pub enum Outcome {
     TimedOut = 3,
     /// The client is gone.
     Closed = 4,
+    /// With a result that is not what was asked for.
+    Invalid = 5,
 }
 
 /// A handler that waits for one answer.
@@ -106,6 +108,7 @@ pub unsafe extern "C" fn fmcp_response_outcome(response: *const Response) -> Out
             Err(OutgoingError::Peer(_)) => Outcome::Error,
             Err(OutgoingError::TimedOut) => Outcome::TimedOut,
             Err(OutgoingError::Closed) => Outcome::Closed,
+            Err(OutgoingError::Invalid(_)) => Outcome::Invalid,
         })
     })
 }

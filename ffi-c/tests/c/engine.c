@@ -62,7 +62,7 @@ static void a_call_says_what_it_is(void) {
     CHECK(fmcp_call_stream(call) == stream);
     CHECK(TEXT_IS(fmcp_call_method(call), "tools/call"));
     CHECK(TEXT_IS(fmcp_call_id(call), "\"id\""));
-    CHECK(TEXT_IS(fmcp_call_revision(call), "2026-07-28"));
+    CHECK(TEXT_IS(fmcp_call_protocol_version(call), "2026-07-28"));
     CHECK(TEXT_IS(fmcp_call_arguments(call), "{\"x\":1.50}"));
     CHECK(TEXT_IS(fmcp_call_meta(call), "{" PROGRESS "}"));
     CHECK(TEXT_IS(fmcp_call_client_capabilities(call), "{}"));
@@ -205,6 +205,7 @@ static void cancellation_is_seen(void) {
     receive(engine, stream, CALL_TOOL("1", "tool", "{}"), 0);
     fmcp_call *call = called(engine);
     CHECK(!fmcp_call_is_cancelled(call));
+    CHECK(fmcp_call_cancel_reason(call).data == NULL);
     receive(engine, stream, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
                             "\"params\":{\"requestId\":1,\"reason\":\"enough\"}}\n", 1);
     fmcp_output *output = next(engine);
@@ -213,6 +214,7 @@ static void cancellation_is_seen(void) {
     CHECK(TEXT_IS(fmcp_output_text(output), "enough"));
     fmcp_output_free(output);
     CHECK(fmcp_call_is_cancelled(call));
+    CHECK(TEXT_IS(fmcp_call_cancel_reason(call), "enough"));
     /* Nobody waits: that is no error, and nothing is sent. */
     CHECK(fmcp_call_respond_text(call, fmcp_text_of("late"), NULL) == FMCP_STATUS_OK);
     CHECK(next(engine) == NULL);
@@ -227,13 +229,13 @@ static void what_comes_before_the_answer(void) {
     receive(engine, stream, REQUEST("1", "tools/call", "\"name\":\"tool\"", PROGRESS), 0);
     fmcp_call *call = called(engine);
     volatile double zero = 0;
-    CHECK(fmcp_call_progress(call, 1, 2.5, fmcp_text_of("one"), NULL) == FMCP_STATUS_OK);
+    CHECK(fmcp_call_report_progress(call, 1, 2.5, fmcp_text_of("one"), NULL) == FMCP_STATUS_OK);
     sends(engine, "{\"progressToken\":\"t\",\"progress\":1,\"total\":2.5,\"message\":\"one\"}");
-    CHECK(fmcp_call_progress(call, 2, zero / zero, FMCP_NONE, NULL) == FMCP_STATUS_OK);
+    CHECK(fmcp_call_report_progress(call, 2, zero / zero, FMCP_NONE, NULL) == FMCP_STATUS_OK);
     sends(engine, "{\"progressToken\":\"t\",\"progress\":2}");
-    CHECK(fmcp_call_progress(call, 2, 3, FMCP_NONE, NULL) == FMCP_STATUS_OK);
+    CHECK(fmcp_call_report_progress(call, 2, 3, FMCP_NONE, NULL) == FMCP_STATUS_OK);
     CHECK(next(engine) == NULL);
-    CHECK(fmcp_call_progress(call, zero / zero, 3, FMCP_NONE, NULL) == FMCP_STATUS_INVALID_ARGUMENT);
+    CHECK(fmcp_call_report_progress(call, zero / zero, 3, FMCP_NONE, NULL) == FMCP_STATUS_INVALID_ARGUMENT);
     CHECK(fmcp_call_log(call, FMCP_LOG_LEVEL_WARNING, fmcp_text_of("a \"b\""), NULL) == FMCP_STATUS_OK);
     sends(engine, "{\"level\":\"warning\",\"data\":\"a \\\"b\\\"\"}");
     CHECK(fmcp_call_log_json(call, FMCP_LOG_LEVEL_DEBUG, fmcp_text_of("me"), fmcp_text_of("[1]"), NULL) == FMCP_STATUS_OK);

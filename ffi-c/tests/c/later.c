@@ -41,7 +41,7 @@ static void *work(void *shared) {
     while ((call = take((struct queue *)shared)) != NULL) {
         fmcp_text text = FMCP_NONE;
         failures += fmcp_call_string(call, "text", &text, NULL) != FMCP_STATUS_OK;
-        failures += fmcp_call_progress(call, 1, 2, FMCP_NONE, NULL) != FMCP_STATUS_OK;
+        failures += fmcp_call_report_progress(call, 1, 2, FMCP_NONE, NULL) != FMCP_STATUS_OK;
         failures += fmcp_call_is_cancelled(call);
         failures += fmcp_call_respond_text(call, text, NULL) != FMCP_STATUS_OK;
         fmcp_call_free(call);
@@ -125,15 +125,22 @@ static void a_blocked_handler_holds_nobody_up(void) {
     fmcp_server_free(server);
 }
 
-/* Waits until it is cancelled; that is told by fmcp_call_is_cancelled() alone. */
+/* Waits until it is cancelled; that is told by fmcp_call_is_cancelled() and fmcp_call_cancel_reason() alone. */
 static void wait_for_cancellation(fmcp_call *call, void *user_data) {
     int *seen = (int *)user_data;
-    CHECK(fmcp_call_progress(call, 1, 1, FMCP_NONE, NULL) == FMCP_STATUS_OK);
+    CHECK(fmcp_call_cancel_reason(call).data == NULL);
+    CHECK(fmcp_call_report_progress(call, 1, 1, FMCP_NONE, NULL) == FMCP_STATUS_OK);
     for (int waited = 0; !fmcp_call_is_cancelled(call) && waited < DEADLINE_MS; waited++) {
         poll(NULL, 0, 1);
     }
     *seen = fmcp_call_is_cancelled(call);
+    fmcp_text reason = fmcp_call_cancel_reason(call);
+    CHECK(TEXT_IS(reason, "enough"));
+    CHECK(fmcp_call_cancel_reason(call).data == reason.data);
     CHECK(fmcp_call_respond_text(call, fmcp_text_of("late"), NULL) == FMCP_STATUS_OK);
+    /* After the answer nobody is told any more, and the text that was asked for is there all the same. */
+    CHECK(!fmcp_call_is_cancelled(call) && fmcp_call_cancel_reason(call).data == NULL);
+    CHECK(TEXT_IS(reason, "enough"));
 }
 
 static void a_call_kept_over_the_end(fmcp_call *call, void *user_data) {
@@ -154,13 +161,15 @@ static void cancellation_and_the_end(void) {
     client_start(client, server);
     /* It has begun when its progress is there; a call that has not would be taken back. */
     CHECK(holds(client_ask(client, REQUEST("1", "tools/call", "\"name\":\"wait\"", PROGRESS)), "notifications/progress"));
-    client_send(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n");
+    client_send(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                        "\"params\":{\"requestId\":1,\"reason\":\"enough\"}}\n");
     client_send(client, CALL_TOOL("2", "keep", "{}"));
     /* The cancelled call has no answer, and the kept one is given up with the drain's bound. */
     client_end(client, server);
     fmcp_server_free(server);
     CHECK(cancelled == 1);
     CHECK(kept != NULL && TEXT_IS(fmcp_call_id(kept), "2"));
+    CHECK(fmcp_call_is_cancelled(kept) && fmcp_call_cancel_reason(kept).len > 0);
     CHECK(fmcp_call_respond_text(kept, fmcp_text_of("late"), NULL) == FMCP_STATUS_OK);
     fmcp_call_free(kept);
     free(client);

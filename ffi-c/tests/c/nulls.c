@@ -47,7 +47,7 @@ static void call(void) {
     CHECK(fmcp_call_stream(NULL) == 0);
     NO_TEXT(fmcp_call_method(NULL));
     NO_TEXT(fmcp_call_id(NULL));
-    NO_TEXT(fmcp_call_revision(NULL));
+    NO_TEXT(fmcp_call_protocol_version(NULL));
     NO_TEXT(fmcp_call_params(NULL));
     NO_TEXT(fmcp_call_meta(NULL));
     NO_TEXT(fmcp_call_client_info(NULL));
@@ -56,7 +56,8 @@ static void call(void) {
     NO_TEXT(fmcp_call_completion_argument(NULL));
     NO_TEXT(fmcp_call_completion_value(NULL));
     CHECK(!fmcp_call_is_cancelled(NULL));
-    REFUSED(fmcp_call_progress(NULL, 0, 0, FMCP_NONE, NULL));
+    NO_TEXT(fmcp_call_cancel_reason(NULL));
+    REFUSED(fmcp_call_report_progress(NULL, 0, 0, FMCP_NONE, NULL));
     REFUSED(fmcp_call_log(NULL, 0, FMCP_NONE, NULL));
     REFUSED(fmcp_call_log_json(NULL, 0, FMCP_NONE, FMCP_NONE, NULL));
     REFUSED(fmcp_call_notify(NULL, FMCP_NONE, FMCP_NONE, NULL));

@@ -56,7 +56,7 @@ static void handlers_answer_throw_and_keep() {
         server.tool(TOOL("literal"), [](Call &) { return "literal"; });
         server.tool(TOOL("throws"), [](Call &) { throw std::runtime_error("why"); });
         server.tool(TOOL("odd"), [](Call &) { throw 7; });
-        server.tool(TOOL("protocol"), [](Call &) { throw ferromcp::ProtocolError(17, "no", "[1]"); });
+        server.tool(TOOL("protocol"), [](Call &) { throw ferromcp::MCPError(17, "no", "[1]"); });
         server.tool(TOOL("missing"), [](Call &call) { return std::to_string(call.integer("n")); });
         server.tool(TOOL("silent"), [](Call &) {});
         server.tool(TOOL("twice"), [](Call &call) {
@@ -68,8 +68,8 @@ static void handlers_answer_throw_and_keep() {
         });
         server.tool(TOOL("structured"), [](Call &call) { call.respond_tool(std::nullopt, R"({"n":1})"); });
         server.tool(TOOL("steps"), [](Call &call) {
-            call.progress(1);
-            call.progress(2, 3, "two");
+            call.report_progress(1);
+            call.report_progress(2, 3, "two");
             call.log(FMCP_LOG_LEVEL_INFO, "line");
             call.log_json(FMCP_LOG_LEVEL_ERROR, "me", "[]");
             call.notify("notifications/own");
@@ -175,6 +175,13 @@ static void an_own_loop() {
     CHECK(thrown([&] { engine.receive(99, "", 0); }) == FMCP_STATUS_INVALID_ARGUMENT);
     CHECK(thrown([] { Engine("{"); }) == FMCP_STATUS_INVALID_ARGUMENT);
     const auto stream = engine.open(0);
+    engine.receive(stream, CALL_TOOL("0", "tool", "{}"), 1);
+    Call given_up = engine.poll()->call();
+    CHECK(!given_up.is_cancelled() && !given_up.cancel_reason());
+    engine.receive(stream, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                           "\"params\":{\"requestId\":0,\"reason\":\"enough\"}}\n", 1);
+    CHECK(engine.poll()->event() == FMCP_EVENT_CANCELLED);
+    CHECK(given_up.is_cancelled() && given_up.cancel_reason() == "enough");
     engine.receive(stream, CALL_TOOL("1", "tool", "{\"b\":true,\"n\":1.5}"), 1);
     auto output = engine.poll();
     CHECK(output && output->event() == FMCP_EVENT_CALL && output->stream() == stream);
@@ -182,7 +189,7 @@ static void an_own_loop() {
     output.reset();
     CHECK(call.tag() == 7 && call.target() == FMCP_TARGET_TOOL && call.method() == "tools/call" && call.id() == "1");
     CHECK(call.boolean("b") && call.number("n") == 1.5 && call.argument("n") == "1.5" && !call.argument("x"));
-    CHECK(call.revision() == "2026-07-28" && call.meta() && call.params() && !call.client_info());
+    CHECK(call.protocol_version() == "2026-07-28" && call.meta() && call.params() && !call.client_info());
     call.respond("fine");
     CHECK(thrown([&] { call.respond("again"); }) == FMCP_STATUS_STATE);
     output = engine.poll();

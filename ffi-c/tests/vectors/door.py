@@ -154,16 +154,17 @@ def _field(value: Field) -> str:
     return data.hex()
 
 
-def _text(field: str) -> str | None:
+def text_of(field: str) -> str | None:
+    """A text of the driver's; None where there is none."""
     return None if field == "-" else bytes.fromhex(field).decode()
 
 
 def _response(key: str, outcome: str, result: str, code: str, message: str) -> Response:
-    return Response(int(key), OUTCOMES[int(outcome)], _text(result), int(code), _text(message))
+    return Response(int(key), OUTCOMES[int(outcome)], text_of(result), int(code), text_of(message))
 
 
 def _call(stream: str, key: str, tag: str, target: str, *texts: str) -> Call:
-    arguments, uri, meta, revision, argument, value = map(_text, texts)
+    arguments, uri, meta, revision, argument, value = map(text_of, texts)
     assert arguments is not None, "every call has them"
     assert revision is not None, "every call has one"
     name = TARGETS[int(target)]
@@ -172,4 +173,4 @@ def _call(stream: str, key: str, tag: str, target: str, *texts: str) -> Call:
 
 def _event(kind: str, stream: str, key: str, diagnostic: str, text: str, params: str) -> Event:
     told = DIAGNOSTICS[int(diagnostic)]
-    return Event(EVENTS[int(kind)], int(stream), int(key), told, _text(text), _text(params))
+    return Event(EVENTS[int(kind)], int(stream), int(key), told, text_of(text), text_of(params))

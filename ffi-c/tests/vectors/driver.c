@@ -160,7 +160,7 @@ static void say_call(fmcp_call *call) {
     say(fmcp_call_arguments(call));
     say(fmcp_call_uri(call));
     say(fmcp_call_meta(call));
-    say(fmcp_call_revision(call));
+    say(fmcp_call_protocol_version(call));
     say(fmcp_call_completion_argument(call));
     say(fmcp_call_completion_value(call));
     end_line();
@@ -277,7 +277,7 @@ static int call_verb(const char *verb, struct line *line) {
         status = fmcp_call_fail(call, signed_number(line, 2), text(line, 3), text(line, 4), &error);
     } else if (strcmp(verb, "progress") == 0) {
         /* strtod reads "nan" too. */
-        status = fmcp_call_progress(call, strtod(line->fields[2], NULL), strtod(line->fields[3], NULL), text(line, 4), &error);
+        status = fmcp_call_report_progress(call, strtod(line->fields[2], NULL), strtod(line->fields[3], NULL), text(line, 4), &error);
     } else if (strcmp(verb, "log") == 0) {
         status = fmcp_call_log_json(call, (int32_t)signed_number(line, 2), text(line, 3), text(line, 4), &error);
     } else if (strcmp(verb, "notify") == 0) {
@@ -295,6 +295,7 @@ static int call_verb(const char *verb, struct line *line) {
         return 1;
     } else if (strcmp(verb, "cancelled") == 0) {
         printf("ok\t%d", fmcp_call_is_cancelled(call));
+        say(fmcp_call_cancel_reason(call));
         end_line();
         return 1;
     } else if (strcmp(verb, "let_go") == 0) {

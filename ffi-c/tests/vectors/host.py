@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from door import KINDS, LEVELS, Call, Door, Refused, Response
+from door import KINDS, LEVELS, Call, Door, Refused, Response, text_of
 from vectors.text import parse, write
 
 __all__ = ["Host"]
@@ -81,7 +81,10 @@ class Host:
     def cancel(self, key: int, reason: str | None) -> None:
         """A call is over before its end; its acts can go on, and send nothing."""
         if running := self._running.get(key):
-            assert self._door.do("cancelled", key) == ["1"], "the call itself does not know of it"
+            cancelled, words = self._door.do("cancelled", key)
+            assert cancelled == "1", "the call itself does not know of it"
+            # Where the client gave no reason, the call has words of the library's own.
+            assert text_of(words) == reason or (reason is None and text_of(words))
             self.cancelled.append((running.entry.name, reason))
 
     def answered(self, response: Response) -> None:

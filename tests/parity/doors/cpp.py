@@ -1,0 +1,31 @@
+"""The C++ door, read from its header: classes, their public functions, and free functions.
+
+The header is written in one manner: a class begins in the first column, its members in the fifth. Enumerators
+and codes are those of C.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+HEADER = ROOT / "ffi-c" / "include" / "ferromcp.hpp"
+
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+DETAIL = re.compile(r"^namespace detail \{.*?^\} // namespace detail$", re.M | re.S)
+CLASS = re.compile(r"^class (\w+)[^{;]*\{\n(.*?)^\};", re.M | re.S)
+METHOD = re.compile(r"^ {4}(?! )(?:explicit |static )*(?:[\w:<>*& ]+? )??[*&]?(\w+)\(", re.M)
+FUNCTION = re.compile(r"^(?:inline )[\w:<>*& ]+? (\w+)\(", re.M)
+
+
+def surface() -> dict[str, object]:
+    """Everything in the namespace `ferromcp`; a class stands for its constructors too."""
+    text = DETAIL.sub("", HEADER.read_text())
+    text = COMMENT.sub("", text)
+    names: list[str] = FUNCTION.findall(text)
+    for name, body in CLASS.findall(text):
+        public = "\n".join(re.findall(r"^public:\n(.*?)(?=^private:|\Z)", body, re.M | re.S))
+        names.append(name)
+        names.extend(f"{name}::{method}" for method in METHOD.findall(public) if method != name)
+    return dict.fromkeys(names)
