@@ -163,13 +163,7 @@ impl Item {
                 else {
                     return false;
                 };
-                let reason = match reason {
-                    CancelReason::Peer(reason) => reason.unwrap_or_else(|| "cancelled by the client".into()),
-                    CancelReason::Deadline => "the request ran longer than allowed".into(),
-                    CancelReason::Closed => "the client is gone".into(),
-                    CancelReason::Drained => "the server is ending".into(),
-                };
-                put(format_args!("[4,{number},{}]", quoted(&reason)))
+                put(format_args!("[4,{number},{}]", quoted(&reason.to_string())))
             }
             Self::Response(key, Ok(result)) => match integers::marked(&result, mark) {
                 None => put(format_args!("[5,{},{result}]", key.0)),
@@ -182,6 +176,9 @@ impl Item {
                 quoted(&error.message),
                 error.data.as_deref().unwrap_or("null")
             )),
+            Self::Response(key, Err(OutgoingError::Invalid(reason))) => {
+                put(format_args!(r#"[6,{},"invalid",{}]"#, key.0, quoted(&reason)))
+            }
             Self::Response(key, Err(OutgoingError::TimedOut)) => put(format_args!(r#"[6,{},"timedOut"]"#, key.0)),
             Self::Response(key, Err(OutgoingError::Closed)) => put(format_args!(r#"[6,{},"closed"]"#, key.0)),
             Self::Notification { method, params } => {

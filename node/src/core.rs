@@ -1,6 +1,7 @@
 //! What the parts of one native server share, and how it ends.
 
 use crate::bridge::{Bridge, Item};
+use crate::stand_in::StandIns;
 use ferromcp::{Endpoint, StdioServer};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 pub(crate) struct Core {
     pub(crate) bridge: Bridge,
+    pub(crate) stand_ins: StandIns,
     pub(crate) stdio: OnceLock<StdioServer>,
     /// What the process ends with, unless JavaScript says otherwise.
     pub(crate) exit_code: AtomicI32,
@@ -20,6 +22,7 @@ impl Core {
     pub(crate) fn new(mark: String) -> Self {
         Self {
             bridge: Bridge::new(mark),
+            stand_ins: StandIns::default(),
             stdio: OnceLock::new(),
             exit_code: AtomicI32::new(0),
             acknowledged: Mutex::default(),

@@ -35,22 +35,31 @@ impl From<Fault<'_>> for NativeError {
 #[derive(Debug)]
 pub struct NativeFailure {
     /// Which class it becomes.
-    #[napi(ts_type = "'configuration' | 'noBackChannel' | 'serialization' | 'system'")]
+    #[napi(ts_type = "'configuration' | 'noBackChannel' | 'capabilityNotDeclared' | 'serialization' | 'system'")]
     pub kind: &'static str,
     /// One plain sentence.
     pub message: String,
+    /// The capability that the client has not declared, where it is that.
+    pub capability: Option<&'static str>,
 }
 
 impl From<LocalError> for NativeFailure {
     fn from(error: LocalError) -> Self {
+        let capability = if let LocalError::CapabilityNotDeclared(name) = error { Some(name) } else { None };
         let kind = match error {
-            LocalError::NoBackChannel | LocalError::UnknownStream | LocalError::CapabilityNotDeclared(_) => {
-                "noBackChannel"
-            }
+            LocalError::NoBackChannel | LocalError::UnknownStream => "noBackChannel",
+            LocalError::CapabilityNotDeclared(_) => "capabilityNotDeclared",
             LocalError::NotJson { .. } | LocalError::NotANumber => "serialization",
             _ => "configuration",
         };
-        Self { kind, message: error.to_string() }
+        Self { kind, message: error.to_string(), capability }
+    }
+}
+
+/// A text of the facade's that is not what it should be.
+impl From<serde_json::Error> for NativeFailure {
+    fn from(error: serde_json::Error) -> Self {
+        Self { kind: "serialization", message: error.to_string(), capability: None }
     }
 }
 
@@ -63,8 +72,9 @@ impl From<Error> for NativeFailure {
                 message: "standard input and output belong to a server that this process runs, or has run: \
                           there is one client there"
                     .into(),
+                capability: None,
             },
-            error => Self { kind: "system", message: error.to_string() },
+            error => Self { kind: "system", message: error.to_string(), capability: None },
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::bridge::Item;
 use crate::core::Core;
-use ferromcp::engine::Event;
+use ferromcp::engine::{Event, Reply};
 use ferromcp::{CallQueue, Endpoint, Host};
 use std::sync::Arc;
 
@@ -12,12 +12,21 @@ pub(crate) struct NodeHost {
 }
 
 impl Host for NodeHost {
-    fn run(&self, _endpoint: &Arc<Endpoint>, queue: &CallQueue) {
-        let mut items = Vec::new();
+    fn run(&self, endpoint: &Arc<Endpoint>, queue: &CallQueue) {
+        let (mut items, mut expected) = (Vec::new(), Vec::new());
         while let Some(call) = queue.next() {
+            expected.extend(self.core.stand_ins.expect(&call));
             items.push(Item::Call(Box::new(call)));
         }
         self.core.bridge.push(items);
+        if expected.is_empty() {
+            return;
+        }
+        // This thread may be held up for a while: another one takes the lead.
+        for (key, result) in self.core.stand_ins.wait(expected) {
+            // A text that the engine does not take is JavaScript's to answer.
+            let _ = endpoint.respond(key, Reply::Result(&result));
+        }
     }
 
     fn notice(&self, endpoint: &Arc<Endpoint>, event: Event) {

@@ -5,11 +5,14 @@
 //! `ts/errors.cts`. The types that JavaScript sees are written to `ts/native.d.cts` by the build and checked in.
 //!
 //! Reading order: [`message`], [`convert`] and [`error`]; for servers [`server`], then `host.rs` (calls on their way to
-//! JavaScript), `bridge.rs` (the batch that it takes) and `reply.rs` (the batch that it gives back).
+//! JavaScript), `bridge.rs` (the batch that it takes), `reply.rs` (the batch that it gives back) and `stand_in.rs` (answers
+//! where JavaScript is busy); [`engine`] is the way without any of them.
 
 mod bridge;
+mod commands;
 mod convert;
 mod core;
+pub mod engine;
 pub mod error;
 mod host;
 mod integers;
@@ -17,8 +20,16 @@ pub mod message;
 mod reply;
 pub mod server;
 mod signals;
+mod stand_in;
 
+use ferromcp_engine::{Era, Revision};
 use napi_derive::napi;
+
+/// The revisions of the legacy era, oldest first.
+#[napi]
+pub fn legacy_revisions() -> Vec<&'static str> {
+    Revision::ALL.into_iter().filter(|revision| revision.era() == Era::Legacy).map(Revision::as_str).collect()
+}
 
 /// The version of the addon.
 #[napi]

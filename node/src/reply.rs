@@ -4,9 +4,10 @@
 //! number of answers, and nothing is copied but what the engine writes.
 
 use crate::bridge::uri_of;
+use crate::error::NativeFailure;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ferromcp::engine::{Call, LocalError, Millis, PeerError, Reply, Server};
+use ferromcp::engine::{Call, Millis, PeerError, Reply, Server};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -96,20 +97,15 @@ impl Answer<'_> {
     /// Gives the answer to the engine; false when nobody waits for it. What the engine does not take becomes an error
     /// for the peer.
     pub(crate) fn send(&self, server: &mut Server, call: &Call, now: Millis) -> bool {
-        let sent = self.try_send(server, call, now).unwrap_or_else(|error| Err(error.to_string()));
-        sent.unwrap_or_else(|reason| {
+        self.try_send(server, call, now).unwrap_or_else(|failure| {
             // An error without data is always taken, so the peer gets an answer in every case.
-            let error = PeerError::internal(format!("The result can't be sent: {reason}"));
+            let error = PeerError::internal(format!("The result can't be sent: {}", failure.message));
             server.fail(call.key, &error, now).unwrap_or(false)
         })
     }
 
-    fn try_send(
-        &self,
-        server: &mut Server,
-        call: &Call,
-        now: Millis,
-    ) -> Result<Result<bool, String>, serde_json::Error> {
+    /// Gives the answer to the engine; false when nobody waits for it. What the engine does not take leaves the call open.
+    pub(crate) fn try_send(&self, server: &mut Server, call: &Call, now: Millis) -> Result<bool, NativeFailure> {
         let (json, key) = (self.json, call.key);
         let done = match self.kind {
             b'T' | b'E' => {
@@ -160,9 +156,9 @@ impl Answer<'_> {
             b'U' if json.len() <= 2 => server.fail_unknown_resource(key, &uri_of(call), now),
             b'U' => server.fail_unknown_resource(key, &text_of(json)?, now),
             // Given up: nobody waits for it.
-            _ => return Ok(Ok(false)),
+            _ => return Ok(false),
         };
-        Ok(done.map_err(|error: LocalError| error.to_string()))
+        done.map_err(NativeFailure::from)
     }
 }
 

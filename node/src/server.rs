@@ -4,15 +4,15 @@
 //! doing. The facade takes calls with `drain`, each time it is woken, and gives answers back with `reply`, any number at
 //! once. Whatever can go wrong comes back as a [`NativeFailure`] and is thrown by the facade.
 
-use crate::bridge::quoted;
+use crate::commands::{self, describe, list_kind, log_level, number, outcome};
 use crate::core::Core;
 use crate::error::NativeFailure;
 use crate::host::NodeHost;
 use crate::integers;
 use crate::reply::{answers, embedded};
 use crate::signals;
-use ferromcp::engine::{self, Call, ListKind, LocalError, LogLevel, OutgoingKey, RequestKey, ServerConfig};
-use ferromcp::{Endpoint, Error, StdioOptions, StdioServer, serve_fds, serve_stdio};
+use ferromcp::engine::{self, LocalError, OutgoingKey, RequestKey, ServerConfig};
+use ferromcp::{Endpoint, Error, StdioOptions, StdioServer, start_fds, start_stdio};
 use napi::Env;
 use napi::bindgen_prelude::{Either, Function, Uint8Array};
 use napi_derive::napi;
@@ -72,18 +72,9 @@ impl NativeServer {
         definition: String,
         tag: u32,
     ) -> Option<NativeFailure> {
-        self.with_server(|server, now| {
-            let tag = u64::from(tag);
-            match kind.as_str() {
-                "tool" => server.add_tool(&definition, tag, now),
-                "resource" => server.add_resource(&definition, tag, now),
-                "template" => server.add_resource_template(&definition, tag, now),
-                "prompt" => server.add_prompt(&definition, tag, now),
-                other => Err(LocalError::Config(format!("nothing of kind {other:?} can be added"))),
-            }
-        })
-        .and_then(|added| added.map_err(NativeFailure::from))
-        .err()
+        self.with_server(|server, now| commands::add(server, &kind, &definition, tag, now))
+            .and_then(|added| added.map_err(NativeFailure::from))
+            .err()
     }
 
     /// Stops serving; false when there is nothing of this name or URI.
@@ -93,13 +84,7 @@ impl NativeServer {
         #[napi(ts_arg_type = "'tool' | 'resource' | 'template' | 'prompt'")] kind: String,
         key: String,
     ) -> Either<bool, NativeFailure> {
-        outcome(self.with_server(|server, now| match kind.as_str() {
-            "tool" => server.remove_tool(&key, now),
-            "resource" => server.remove_resource(&key, now),
-            "template" => server.remove_resource_template(&key, now),
-            "prompt" => server.remove_prompt(&key, now),
-            _ => false,
-        }))
+        outcome(self.with_server(|server, now| commands::remove(server, &kind, &key, now)))
     }
 
     /// Starts to serve, on standard input and output unless other descriptors are given. `wake` is called on
@@ -122,10 +107,10 @@ impl NativeServer {
             // SAFETY: the caller gives the descriptors away, as the fields say.
             (Some(input), Some(output)) => unsafe {
                 let (input, output) = (OwnedFd::from_raw_fd(input), OwnedFd::from_raw_fd(output));
-                serve_fds(server, host, input, output, stdio)
+                start_fds(server, host, input, output, stdio)
             },
             // What the program prints after the server has ended must not reach the client either.
-            _ => serve_stdio(server, host, stdio).inspect(StdioServer::keep_redirected),
+            _ => start_stdio(server, host, stdio).inspect(StdioServer::keep_redirected),
         };
         let started = match started {
             Ok(started) => started,
@@ -175,11 +160,18 @@ impl NativeServer {
         }
     }
 
+    /// Why nobody waits for the answer of a call any more; null while somebody does, and when it is answered.
+    #[napi(catch_unwind)]
+    pub fn cancel_reason(&self, call: f64) -> Option<String> {
+        let (endpoint, key) = (self.core.endpoint()?, self.core.bridge.key(number(call))?);
+        endpoint.cancel_reason(key).map(|reason| reason.to_string())
+    }
+
     /// What is known of an open call, as the text of a JSON object, large integers marked; null when it is answered.
     #[napi(catch_unwind)]
     pub fn describe(&self, call: f64) -> Option<String> {
         let bridge = &self.core.bridge;
-        let text = bridge.with_call(number(call), describe)?;
+        let text = bridge.with_call(number(call), |call| format!("{{{}}}", describe(call)))?;
         Some(integers::marked(&text, bridge.mark()).unwrap_or(text))
     }
 
@@ -265,11 +257,9 @@ impl NativeServer {
         &self,
         #[napi(ts_arg_type = "'tools' | 'prompts' | 'resources'")] list: String,
     ) -> Option<NativeFailure> {
-        let list = match list.as_str() {
-            "tools" => ListKind::Tools,
-            "prompts" => ListKind::Prompts,
-            "resources" => ListKind::Resources,
-            other => return Some(LocalError::Config(format!("no list is called {other:?}")).into()),
+        let list = match list_kind(&list) {
+            Ok(list) => list,
+            Err(failure) => return Some(failure),
         };
         self.core.endpoint()?.notify_changed(list).err().map(NativeFailure::from)
     }
@@ -278,6 +268,13 @@ impl NativeServer {
     #[napi(catch_unwind)]
     pub fn resource_updated(&self, uri: String) -> Option<NativeFailure> {
         self.core.endpoint()?.resource_updated(&uri).err().map(NativeFailure::from)
+    }
+
+    /// Leaves the JSON text of the result that requests of `method` (under `revision`, where one is given) are answered with
+    /// while a function holds JavaScript's thread; without a text there is none.
+    #[napi(catch_unwind)]
+    pub fn stand_in(&self, method: String, revision: Option<String>, result: Option<String>) {
+        self.core.stand_ins.put(method, revision, result);
     }
 
     /// Begins to end the server in good order.
@@ -333,6 +330,7 @@ impl NativeServer {
     fn send(&self, batch: &str) -> Option<NativeFailure> {
         let endpoint = self.core.endpoint()?;
         let closed = self.core.bridge.close(answers(batch), |answer| answer.number);
+        self.core.stand_ins.answered(closed.iter().map(|(_, call)| call.key));
         let now = endpoint.now();
         let mut unsent = Vec::new();
         let done = endpoint.with_engine(|server| {
@@ -361,38 +359,9 @@ impl NativeServer {
     }
 }
 
-/// A number of ours that JavaScript gave back. They count up from 0 and stay far below 2^53.
-fn number(value: f64) -> u64 {
-    value as u64
-}
-
-fn outcome<E: Into<NativeFailure>>(result: Result<bool, E>) -> Either<bool, NativeFailure> {
-    match result {
-        Ok(done) => Either::A(done),
-        Err(error) => Either::B(error.into()),
-    }
-}
-
 fn flattened(result: Result<Result<bool, LocalError>, Error>) -> Either<bool, NativeFailure> {
     match result {
         Ok(result) => outcome(result),
         Err(error) => Either::B(error.into()),
     }
-}
-
-fn log_level(name: &str) -> Result<LogLevel, NativeFailure> {
-    LogLevel::parse(name).ok_or_else(|| LocalError::Config(format!("{name:?} is not a log level")).into())
-}
-
-fn describe(call: &Call) -> String {
-    format!(
-        r#"{{"requestId":{},"method":{},"protocolVersion":"{}","params":{},"meta":{},"clientInfo":{},"clientCapabilities":{}}}"#,
-        call.id_json(),
-        quoted(call.method()),
-        call.revision.as_str(),
-        call.params_json().unwrap_or("null"),
-        call.meta_json().unwrap_or("null"),
-        call.client_info_json().unwrap_or("null"),
-        call.client_capabilities_json(),
-    )
 }

@@ -133,7 +133,7 @@ export async function withClient(options, body) {
 /** A client of a server that `declare` is the text of, with `server` for the server. */
 export function withServer(declare, body, options = '{}', more = {}) {
   const source = `
-    import { Server, ToolError, MCPError, ResourceNotFound, Json, image, text } from 'ferromcp';
+    import { CapabilityNotDeclared, Json, MCPError, NoBackChannel, ResourceNotFound, Server, ToolError, image, text } from 'ferromcp';
     const server = new Server('test', ${options});
     ${declare}
     await server.run();`;

@@ -102,12 +102,12 @@ test('cancellation aborts the signal, and a function that never gives the loop b
       signal.addEventListener('abort', () => { console.error('aborted: ' + signal.reason.message); reject(signal.reason); });
     }));
     server.tool('spin', {}, (_, context) => {
-      console.error('spin begins');
+      console.error('spin begins, reason: ' + context.cancelReason);
       while (!context.cancelled);
-      console.error('seen');
+      console.error('seen: ' + context.cancelReason);
     });`;
   await withServer(declare, async (client) => {
-    for (const [name, trace] of [['wait', 'aborted: enough'], ['spin', 'seen']]) {
+    for (const [name, trace] of [['wait', 'aborted: enough'], ['spin', 'seen: enough']]) {
       const requestId = client.request('tools/call', { name, arguments: {} });
       await client.trace(`${name} begins`);
       client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason: 'enough' } });
@@ -115,6 +115,7 @@ test('cancellation aborts the signal, and a function that never gives the loop b
       await client.result('server/discover');
       assert.ok(!client.messages.some(({ id }) => id === requestId), 'a cancelled request is answered');
     }
+    assert.ok(client.stderr.includes('spin begins, reason: undefined'), 'there is a reason before there is one');
   });
 });
 
@@ -159,14 +160,17 @@ test('progress, log and what is known of the request', async () => {
 test('a legacy client can be asked', async () => {
   const declare = `
     server.tool('roots', {}, async (_, context) => (await context.request('roots/list')).roots[0].uri);
-    server.tool('elicit', {}, (_, context) => context.request('elicitation/create', {}).catch((error) => error.code));`;
+    server.tool('elicit', {}, (_, context) => context.request('elicitation/create', {}).catch((error) => {
+      return [error instanceof CapabilityNotDeclared, error instanceof NoBackChannel, error.capability, error.code];
+    }));`;
   await withServer(declare, async (client) => {
     await client.initialize({ roots: {} });
     const id = client.request('tools/call', { name: 'roots', arguments: {} });
     const asked = await client.message(({ method }) => method === 'roots/list');
     client.send({ jsonrpc: '2.0', id: asked.id, result: { roots: [{ uri: 'file:///a' }] } });
     assert.equal((await client.answer(id)).result.content[0].text, 'file:///a');
-    assert.equal((await client.call('elicit')).content[0].text, 'FERROMCP_NO_BACK_CHANNEL');
+    const refused = JSON.parse((await client.call('elicit')).content[0].text);
+    assert.deepEqual(refused, [true, true, 'elicitation', 'FERROMCP_NO_BACK_CHANNEL']);
   });
 });
 

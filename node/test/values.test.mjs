@@ -103,6 +103,33 @@ test('bytes, blocks and ready JSON', async () => {
   });
 });
 
+test('what JSON lacks is an error that names the place', async () => {
+  const declare = `
+    const values = [
+      NaN, { items: [1, 2, { price: -Infinity }] }, { 'a b': [undefined] }, [() => 1], { at: { toJSON: () => [NaN] } },
+      { n: null, text: 'null', gone: undefined, when: new Date(0), ready: new Json('null') },
+    ];
+    server.tool('text', ${schema}, ({ at }) => values[at]);
+    server.tool('structured', { ...${schema}, outputSchema: {} }, ({ at }) => ({ content: [], structuredContent: values[at] }));
+    server.resource('mem://nan', {}, () => [NaN]);`;
+  await withServer(declare, async (client) => {
+    const wanted = [
+      'result: NaN', 'result.items[2].price: -Infinity', 'result["a b"][0]: undefined', 'result[0]: function', 'result.at[0]: NaN',
+    ];
+    for (const [at, place] of wanted.entries()) {
+      const { isError, content } = await client.call('text', { at });
+      assert.deepEqual([isError, content[0].text], [true, `Error calling tool 'text': ${place} is not JSON`]);
+      const { content: shown } = await client.call('structured', { at });
+      const inner = place.replace('result', 'result.structuredContent');
+      assert.equal(shown[0].text, `Error calling tool 'structured': ${inner} is not JSON`);
+    }
+    const { content } = await client.call('text', { at: wanted.length });
+    assert.equal(content[0].text, '{"n":null,"text":"null","when":"1970-01-01T00:00:00.000Z","ready":null}');
+    const { error } = await client.ask('resources/read', { uri: 'mem://nan' });
+    assert.match(error.message, /result\[0\]: NaN is not JSON/);
+  });
+});
+
 test('schemas of zod, valibot and arktype list, check and convert', async () => {
   const declare = `
     const { z } = await import('zod');

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url));
-const FILES = ['entries', 'message', 'server', 'values'].map((name) => path(`${name}.test.mjs`));
+const FILES = ['engine', 'entries', 'message', 'server', 'values'].map((name) => path(`${name}.test.mjs`));
 
 for (const major of [22, 24]) {
   const binary = path(`runtimes/node_modules/node${major}/bin/node`);

@@ -56,6 +56,19 @@ const letters: Record<AnswerKind, string> = {
   givenUp: 'X',
 };
 
+/** The line that answers a call. */
+export function answerLine(number: number, kind: AnswerKind, json: string): string {
+  return `${letters[kind]}${number} ${json}`;
+}
+
+/** Where answers go. */
+export interface Answers {
+  /** Answers a call. */
+  answer(number: number, kind: AnswerKind, json: string): void;
+  /** Answers a call with text in which marks stand for bytes. */
+  answerWith(number: number, kind: AnswerKind, json: string, bytes: Uint8Array[]): void;
+}
+
 /** Characters of answers that are not kept for others to join them: what fills a pipe. */
 const FULL = 1 << 16;
 
@@ -71,7 +84,7 @@ type Entry =
   | [kind: 3 | 12, number: number, method: string, params: unknown, id: number | string]
   | [kind: 4, number: number, reason: string]
   | [kind: 5 | 13, request: number, result: unknown]
-  | [kind: 6, request: number, code: number | 'timedOut' | 'closed', message?: string, data?: unknown]
+  | [kind: 6, request: number, code: number | 'invalid' | 'timedOut' | 'closed', message?: string, data?: unknown]
   | [kind: 7, method: string, params: unknown]
   | [kind: 8]
   | [kind: 9, uri: string, watched: boolean]
@@ -79,7 +92,7 @@ type Entry =
   | [kind: 11, number: number, tag: number, variables: Record<string, string>, uri: string];
 
 /** One native server and the event loop. */
-export class Bridge {
+export class Bridge implements Answers {
   readonly native: NativeServer;
   /** Settled when the server is over. */
   readonly finished: Promise<void>;
@@ -126,18 +139,17 @@ export class Bridge {
     return revive(value, this.#integers === 'error' ? 'bigint' : this.#integers);
   }
 
-  /** Answers a call; sent together with what else this turn of the loop answers. */
+  /** Sent together with what else this turn of the loop answers. */
   answer(number: number, kind: AnswerKind, json: string): void {
-    this.#lines += `${letters[kind]}${number} ${json}\n`;
+    this.#lines += `${answerLine(number, kind, json)}\n`;
     if (this.#lines.length > FULL) return this.#send();
     if (this.#flushing) return;
     this.#flushing = true;
     queueMicrotask(this.#flush);
   }
 
-  /** Answers a call with text in which marks stand for bytes. */
   answerWith(number: number, kind: AnswerKind, json: string, bytes: Uint8Array[]): void {
-    done(this.native.replyWith(`${letters[kind]}${number} ${json}`, bytes));
+    done(this.native.replyWith(answerLine(number, kind, json), bytes));
   }
 
   /** Asks a legacy client something; gives the request's number, and its result when it comes. */

@@ -1,5 +1,7 @@
 /** What handlers may return, and helpers that make it. Names and members are those of the specification. */
 
+import type { Icon } from './declare.cjs';
+
 /** Who a piece of content is for, and how important it is. */
 export interface Annotations {
   readonly audience?: readonly ('user' | 'assistant')[];
@@ -44,6 +46,7 @@ export interface ResourceLink extends Block {
   readonly description?: string;
   readonly mimeType?: string;
   readonly size?: number;
+  readonly icons?: readonly Icon[];
 }
 
 /** The contents of a resource, inside a result. */

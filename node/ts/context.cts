@@ -58,6 +58,14 @@ export class Context {
   }
 
   /**
+   * Why nobody waits for the answer any more; undefined while somebody does. In the peer's words where it gave some (`reason`
+   * of `notifications/cancelled`).
+   */
+  get cancelReason(): string | undefined {
+    return this.#reason ?? this.#bridge.native.cancelReason(this.#number) ?? undefined;
+  }
+
+  /**
    * Progress so far, out of `total`. Sent when the peer gave a progress token and the value has risen.
    *
    * @returns whether it was sent

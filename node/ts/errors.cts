@@ -80,6 +80,17 @@ export class NoBackChannel extends FerroMCPError {
   }
 }
 
+/** This client did not declare what the request needs, so it is not sent (2025-11-25 `basic/lifecycle`, "Operation"). */
+export class CapabilityNotDeclared extends NoBackChannel {
+  /** `sampling`, `elicitation` or `roots`. */
+  readonly capability: string;
+
+  constructor(capability: string, options?: ErrorOptions) {
+    super(`the client did not declare the capability '${capability}'`, options);
+    this.capability = capability;
+  }
+}
+
 /** The peer did not answer a request of ours in time. */
 export class TimedOut extends FerroMCPError {
   constructor(message: string, options?: ErrorOptions) {
@@ -115,13 +126,15 @@ const classes = {
   ResourceNotFound,
   ConfigurationError,
   NoBackChannel,
+  CapabilityNotDeclared,
   TimedOut,
   SerializationError,
   SystemError,
   NativeModuleError,
 };
 for (const [name, type] of Object.entries(classes)) {
-  const kinds = type === FerroMCPError ? [name] : ['FerroMCPError', name];
+  const inherited = (Object.getPrototypeOf(type.prototype) as { [kindOf]?: readonly string[] })[kindOf] ?? [];
+  const kinds = [...inherited, name];
   Object.defineProperty(type, kindOf, { value: name });
   Object.defineProperty(type.prototype, kindOf, { value: kinds });
   Object.defineProperty(type.prototype, 'name', { value: name, writable: true, configurable: true });
@@ -144,7 +157,10 @@ const failures = {
 
 /** Throws what the native module could not do. */
 export function done(failure: NativeFailure | null): void {
-  if (failure !== null) throw new failures[failure.kind](failure.message);
+  if (failure === null) return;
+  const { kind, message, capability } = failure;
+  if (kind === 'capabilityNotDeclared') throw new CapabilityNotDeclared(capability ?? message);
+  throw new failures[kind](message);
 }
 
 /** The value of a command, or its failure thrown. */
@@ -155,11 +171,13 @@ export function taken<T extends boolean | number>(outcome: T | NativeFailure): T
 
 /** The end of a request of ours that has no result, as the native module tells it. */
 export function outgoing(
-  code: number | 'timedOut' | 'closed',
+  code: number | 'invalid' | 'timedOut' | 'closed',
   message: string | undefined,
   data: unknown,
 ): MCPError | TimedOut | NoBackChannel {
   if (code === 'timedOut') return new TimedOut('the peer did not answer in time');
   if (code === 'closed') return new NoBackChannel('the peer is gone');
+  // What the peer says is not what it was asked for; it gave no code for that.
+  if (code === 'invalid') return new MCPError(-32603, message ?? '');
   return new MCPError(code, message ?? '', data === null || data === undefined ? {} : { data });
 }

@@ -1,7 +1,7 @@
 /** What an error in host code tells the peer. The stack of what was not thrown on purpose goes to stderr. */
 import type { Bridge } from './bridge.cjs';
 import { MCPError, ResourceNotFound, SerializationError, ToolError } from './errors.cjs';
-import { stringify } from './json.cjs';
+import { stringifyAsIs } from './json.cjs';
 
 /** What the functions of a server serve. */
 export type HandlerKind = 'tool' | 'resource' | 'template' | 'prompt' | 'completion' | 'method';
@@ -37,9 +37,9 @@ export function sendInvalid(bridge: Bridge, number: number, kind: HandlerKind, n
 export function sendError(bridge: Bridge, number: number, code: number, message: string, data?: unknown): void {
   let json: string;
   try {
-    json = stringify({ code, message, data }, 'data');
+    json = stringifyAsIs({ code, message, data }, 'data');
   } catch {
-    json = stringify({ code, message }, 'error');
+    json = stringifyAsIs({ code, message }, 'error');
   }
   bridge.answer(number, 'failed', json);
 }

@@ -22,6 +22,14 @@ export type {
   VariablesOf,
 } from './declare.cjs';
 export {
+  Engine,
+  type DefinitionKind,
+  type EngineCall,
+  type EngineOptions,
+  type EngineOutput,
+} from './engine.cjs';
+export {
+  CapabilityNotDeclared,
   ConfigurationError,
   FerroMCPError,
   MCPError,

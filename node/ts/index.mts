@@ -5,8 +5,10 @@
 export {
   accelerate,
   audio,
+  CapabilityNotDeclared,
   ConfigurationError,
   Context,
+  Engine,
   FerroMCPError,
   image,
   Json,

@@ -62,8 +62,24 @@ export function revive(value: unknown, integers: Integers): unknown {
   return value;
 }
 
-/** JSON text of a value; a bigint is a number in it. `what` names the value in errors. */
+/**
+ * JSON text of a value; a bigint is a number in it. `what` names the value in errors.
+ *
+ * @throws SerializationError naming the place of what JSON lacks, where `JSON.stringify` would write null: NaN and infinite
+ *   numbers, and what is no value at all in an array. A member of an object that is undefined is left out.
+ */
 export function stringify(value: unknown, what: string): string {
+  const text = stringifyAsIs(value, what);
+  // Only then there may be one: the walk would cost most values as much as the text did.
+  if (text.includes('null')) {
+    const found = lacking(value, '');
+    if (found !== undefined) throw new SerializationError(`${what}${found.path}: ${found.what} is not JSON`);
+  }
+  return text;
+}
+
+/** As `stringify`, with null for what JSON lacks, as `JSON.stringify` has it. */
+export function stringifyAsIs(value: unknown, what: string): string {
   let text: string | undefined;
   holdsReady = false;
   try {
@@ -93,4 +109,37 @@ function withBigints(value: unknown, what: string, reason: unknown): string | un
   }
   const message = reason instanceof Error ? reason.message.split('\n')[0] : String(reason);
   throw new SerializationError(`${what}: ${message}`, { cause: reason });
+}
+
+interface Lacking {
+  readonly what: string;
+  path: string;
+}
+
+/** The first thing that JSON lacks in a value, itself under `key`. */
+function lacking(value: unknown, key: string): Lacking | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : { what: String(value), path: '' };
+  if (typeof value !== 'object' || value === null || value instanceof Json) return undefined;
+  const { toJSON } = value as { toJSON?: unknown };
+  if (typeof toJSON === 'function') return lacking((toJSON as (key: string) => unknown).call(value, key), key);
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) {
+      const item: unknown = value[at];
+      const none = item === undefined || typeof item === 'function' || typeof item === 'symbol';
+      const found = none ? { what: typeof item, path: '' } : lacking(item, String(at));
+      if (found !== undefined) return within(found, `[${at}]`);
+    }
+    return undefined;
+  }
+  for (const name of Object.keys(value)) {
+    const found = lacking((value as Record<string, unknown>)[name], name);
+    if (found === undefined) continue;
+    return within(found, /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`);
+  }
+  return undefined;
+}
+
+function within(found: Lacking, step: string): Lacking {
+  found.path = step + found.path;
+  return found;
 }

@@ -1,5 +1,53 @@
 // Written by the build from node/src; `make stubs` checks it in. Change the Rust files, not this one.
 
+/** One engine, for any number of clients. */
+export declare class NativeEngine {
+  /** `mark` as for `NativeServer`. */
+  constructor(mark: string)
+  /** Takes the JSON text of the engine's configuration. Before anything else. */
+  configure(config: string): NativeFailure | null
+  /** Serves what the JSON text `definition` says; calls of it come with `tag`. */
+  add(kind: 'tool' | 'resource' | 'template' | 'prompt', definition: string, tag: number, now: number): NativeFailure | null
+  /** Stops serving; false when there is nothing of this name or URI. */
+  remove(kind: 'tool' | 'resource' | 'template' | 'prompt', key: string, now: number): boolean | NativeFailure
+  /** A client is there: gives its stream. */
+  open(now: number): number | NativeFailure
+  /** Bytes of a client's, cut anywhere. */
+  receive(stream: number, bytes: string | Uint8Array, now: number): NativeFailure | null
+  /** The client sends no more. */
+  endOfInput(stream: number, now: number): NativeFailure | null
+  /** Nothing can be sent to the client any more. */
+  close(stream: number, now: number): NativeFailure | null
+  /** Ends every subscription and refuses new requests. */
+  shutdown(now: number): NativeFailure | null
+  /** Does what is due. */
+  handleTimeout(now: number): NativeFailure | null
+  /** When `handle_timeout` wants to be called, if nothing else happens before. */
+  pollTimeout(): number | null
+  /** What is to be done next; null when there is nothing. */
+  poll(): NativeOutput | null
+  /** Answers a call with a line, as `NativeServer.replyWith` takes them; false when nobody waits for it any more. */
+  reply(line: string, bytes: Array<Uint8Array>): boolean | NativeFailure
+  /** As `NativeServer.progress`, and so are the others. */
+  progress(call: number, progress: number, total?: number | undefined | null, message?: string | undefined | null): boolean | NativeFailure
+  /** A log message that belongs to a call. */
+  log(call: number, level: string, data: string, logger?: string | undefined | null): boolean | NativeFailure
+  /** A log message that belongs to no call. */
+  logStream(stream: number, level: string, data: string, logger?: string | undefined | null): boolean | NativeFailure
+  /** A notification that belongs to a call. */
+  notify(call: number, method: string, params?: string | undefined | null): boolean | NativeFailure
+  /** A notification that belongs to no call. */
+  notifyStream(stream: number, method: string, params?: string | undefined | null): boolean | NativeFailure
+  /** Asks a legacy client something; gives the number that its answer comes under. */
+  request(stream: number, call: number | undefined | null, method: string, params?: string | undefined | null, timeoutMs?: number | undefined | null): number | NativeFailure
+  /** Gives up a request to a client. */
+  abandon(request: number, reason?: string | undefined | null): boolean | NativeFailure
+  /** Tells whoever asked for it that a list has changed. */
+  notifyChanged(list: 'tools' | 'prompts' | 'resources'): NativeFailure | null
+  /** Tells the watchers of a resource that it has changed. */
+  resourceUpdated(uri: string): NativeFailure | null
+}
+
 /** One MCP server. */
 export declare class NativeServer {
   /**
@@ -26,6 +74,8 @@ export declare class NativeServer {
   replyWith(line: string, bytes: Array<Uint8Array>): NativeFailure | null
   /** Whether nobody waits for the answer of a call any more; true also when it is answered. */
   isCancelled(call: number): boolean
+  /** Why nobody waits for the answer of a call any more; null while somebody does, and when it is answered. */
+  cancelReason(call: number): string | null
   /** What is known of an open call, as the text of a JSON object, large integers marked; null when it is answered. */
   describe(call: number): string | null
   /** Reports progress of a call; false when the client did not ask for it, or the call is over. */
@@ -49,6 +99,11 @@ export declare class NativeServer {
   notifyChanged(list: 'tools' | 'prompts' | 'resources'): NativeFailure | null
   /** Tells the watchers of a resource that it has changed. */
   resourceUpdated(uri: string): NativeFailure | null
+  /**
+   * Leaves the JSON text of the result that requests of `method` (under `revision`, where one is given) are answered with
+   * while a function holds JavaScript's thread; without a text there is none.
+   */
+  standIn(method: string, revision?: string | undefined | null, result?: string | undefined | null): void
   /** Begins to end the server in good order. */
   stop(): NativeFailure | null
   /** From now on these signals (`SIGTERM`, `SIGINT`, `SIGHUP`) end this server, whatever JavaScript's thread is doing. */
@@ -58,6 +113,9 @@ export declare class NativeServer {
   /** JavaScript has seen that the server is over: lets the event loop go. */
   acknowledge(): void
 }
+
+/** The revisions of the legacy era, oldest first. */
+export declare function legacyRevisions(): Array<string>
 
 /** What the peer did wrong, and what it should be told. */
 export interface NativeError {
@@ -74,9 +132,11 @@ export interface NativeError {
 /** Why the native module could not do what it was asked for. */
 export interface NativeFailure {
   /** Which class it becomes. */
-  kind: 'configuration' | 'noBackChannel' | 'serialization' | 'system'
+  kind: 'configuration' | 'noBackChannel' | 'capabilityNotDeclared' | 'serialization' | 'system'
   /** One plain sentence. */
   message: string
+  /** The capability that the client has not declared, where it is that. */
+  capability?: string
 }
 
 /** The parts of one message. Ids, parameters, results and errors are JSON text as the peer wrote them. */
@@ -93,6 +153,29 @@ export interface NativeMessage {
   result?: string
   /** A response's error object. */
   error?: string
+}
+
+/** What the engine wants done, or tells. Which fields it has follows from `event`. */
+export interface NativeOutput {
+  /** What it is. */
+  event: 'transmit' | 'call' | 'cancelled' | 'notification' | 'response' | 'initialized' | 'subscribed' | 'unsubscribed' | 'diagnostic' | 'drained'
+  /** The client. */
+  stream?: number
+  /** A call, or a request of ours. */
+  key?: number
+  /** What is to be sent. */
+  bytes?: Uint8Array
+  /** A method, a resource's URI, why a call was cancelled, what an error says, or a line for a log. */
+  text?: string
+  /** JSON text: what is known of a call, a notification's parameters, a result, or an error's data. */
+  json?: string
+  /**
+   * The kind of a diagnostic, or why a request of ours has no result: `error`, `invalid`, `timedOut`,
+   * `closed`.
+   */
+  kind?: string
+  /** The code of an error. */
+  code?: number
 }
 
 /** Either a message or the fault that it has. */

@@ -3,7 +3,7 @@
  *
  * Bytes are not encoded here: they cross as they are, and a mark stands in their place in the text.
  */
-import type { AnswerKind, Bridge } from './bridge.cjs';
+import type { AnswerKind, Answers } from './bridge.cjs';
 import type {
   CompletionResult,
   ContentBlock,
@@ -33,42 +33,42 @@ class Writer {
     return { ...block, resource: { ...block.resource, blob: this.data(blob) } };
   }
 
-  send(bridge: Bridge, number: number, kind: AnswerKind, value: unknown, what: string): void {
+  send(answers: Answers, number: number, kind: AnswerKind, value: unknown, what: string): void {
     const json = stringify(value, what);
-    if (this.#bytes.length === 0) bridge.answer(number, kind, json);
-    else bridge.answerWith(number, kind, json, this.#bytes);
+    if (this.#bytes.length === 0) answers.answer(number, kind, json);
+    else answers.answerWith(number, kind, json, this.#bytes);
   }
 }
 
 /** Answers a `tools/call`. `structured`: the tool has an output schema. */
-export function sendTool(bridge: Bridge, number: number, value: unknown, structured: boolean): void {
+export function sendTool(answers: Answers, number: number, value: unknown, structured: boolean): void {
   if (typeof value === 'string' && !structured) {
-    bridge.answer(number, 'text', JSON.stringify(value));
+    answers.answer(number, 'text', JSON.stringify(value));
   } else if (isToolResult(value, structured)) {
     const writer = new Writer();
     const { structuredContent, isError, _meta } = value;
     const content = value.content.map((block) => writer.block(block));
-    writer.send(bridge, number, 'tool', { content, structuredContent, isError, _meta }, 'result');
+    writer.send(answers, number, 'tool', { content, structuredContent, isError, _meta }, 'result');
   } else if (structured) {
-    bridge.answer(number, 'structured', stringify(value, 'result'));
+    answers.answer(number, 'structured', stringify(value, 'result'));
   } else if (value === undefined || value === null) {
-    bridge.answer(number, 'tool', '{"content":[]}');
+    answers.answer(number, 'tool', '{"content":[]}');
   } else if (value instanceof Uint8Array) {
     const writer = new Writer();
     const resource = { uri: 'resource://result', mimeType: 'application/octet-stream', blob: writer.data(value) };
-    writer.send(bridge, number, 'tool', { content: [{ type: 'resource', resource }] }, 'result');
+    writer.send(answers, number, 'tool', { content: [{ type: 'resource', resource }] }, 'result');
   } else if (isBlock(value) || (Array.isArray(value) && value.length > 0 && value.every(isBlock))) {
     const writer = new Writer();
     const blocks: ContentBlock[] = Array.isArray(value) ? value : [value];
-    writer.send(bridge, number, 'tool', { content: blocks.map((block) => writer.block(block)) }, 'result');
+    writer.send(answers, number, 'tool', { content: blocks.map((block) => writer.block(block)) }, 'result');
   } else {
-    bridge.answer(number, 'text', JSON.stringify(stringify(value, 'result')));
+    answers.answer(number, 'text', JSON.stringify(stringify(value, 'result')));
   }
 }
 
 /** Answers a `resources/read` of `uri`. */
 export function sendResource(
-  bridge: Bridge,
+  answers: Answers,
   number: number,
   value: unknown,
   uri: string,
@@ -92,11 +92,11 @@ export function sendResource(
   else if (isObject(value) && Array.isArray((value as Partial<ResourceResult>).contents)) {
     items = (value as ResourceResult).contents;
   } else if (Array.isArray(value) && value.length > 0 && value.every(isContents)) items = value;
-  writer.send(bridge, number, 'contents', items.map(contents), 'contents');
+  writer.send(answers, number, 'contents', items.map(contents), 'contents');
 }
 
 /** Answers a `prompts/get`. */
-export function sendPrompt(bridge: Bridge, number: number, value: unknown): void {
+export function sendPrompt(answers: Answers, number: number, value: unknown): void {
   const writer = new Writer();
   const whole = isObject(value) && Array.isArray((value as Partial<PromptResult>).messages);
   const found = whole ? (value as PromptResult).messages : value;
@@ -112,17 +112,17 @@ export function sendPrompt(bridge: Bridge, number: number, value: unknown): void
     return { ...message, content: { type: 'text', text } };
   });
   const description = whole ? (value as PromptResult).description : undefined;
-  writer.send(bridge, number, 'prompt', { description, messages }, 'messages');
+  writer.send(answers, number, 'prompt', { description, messages }, 'messages');
 }
 
 /** Answers a `completion/complete`. */
-export function sendCompletion(bridge: Bridge, number: number, value: unknown): void {
+export function sendCompletion(answers: Answers, number: number, value: unknown): void {
   const whole = isObject(value) && Array.isArray((value as Partial<CompletionResult>).values);
   const { values, total, hasMore } = whole
     ? (value as CompletionResult)
     : { values: (value ?? []) as Iterable<unknown>, total: undefined, hasMore: undefined };
   const texts = Array.from(values, String);
-  bridge.answer(number, 'completion', stringify({ values: texts, total: total ?? undefined, hasMore }, 'values'));
+  answers.answer(number, 'completion', stringify({ values: texts, total: total ?? undefined, hasMore }, 'values'));
 }
 
 function isObject(value: unknown): value is object {

@@ -1,10 +1,11 @@
 /** `serve`: an existing server on the engine, whichever library it was made with. */
-import { entryOf } from './accelerate.cjs';
+import { innerOf } from './compared.cjs';
 import { ConfigurationError } from './errors.cjs';
 import type { ServeOptions } from './lifetime.cjs';
 import { peer } from './peers.cjs';
 import { Server } from './server.cjs';
-import { EngineTransport } from './transport.cjs';
+import { standInOf } from './standin.cjs';
+import { EngineTransport, type Knowledge } from './transport.cjs';
 
 /** A server of one of the official SDKs. */
 export interface Connectable {
@@ -43,9 +44,19 @@ export async function serve(app: Server | Connectable | Factory, options: Servab
     throw new ConfigurationError('serve() takes a Server, an McpServer of an official SDK, or a factory of servers');
   }
   const transport = new EngineTransport('fronted', ending, options);
-  const entry = entryOf(app);
-  if (entry !== undefined) EngineTransport.enter(transport, entry);
+  EngineTransport.inform(transport, { entry: entryOf(app), standIn: standInOf(app) });
   await app.connect(transport);
+}
+
+/**
+ * Where a server takes requests in, once it has found out that a message is one: the engine knows that already, and finding
+ * out again is a third of what the SDK does for a call. Undefined for servers whose inside is not known, which take messages
+ * as ever.
+ */
+function entryOf(server: object): Knowledge['entry'] {
+  const inner = innerOf(server);
+  if (typeof inner === 'string' || typeof inner._onrequest !== 'function') return undefined;
+  return (request) => inner._onrequest?.(request, undefined);
 }
 
 /** Whether a value is a server of an official SDK. */

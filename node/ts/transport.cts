@@ -9,8 +9,9 @@
 import { Bridge, type Sink } from './bridge.cjs';
 import { ConfigurationError, MCPError, done, taken } from './errors.cjs';
 import { report, sendError } from './failures.cjs';
-import { stringify } from './json.cjs';
+import { mark, stringifyAsIs } from './json.cjs';
 import { endOnSignals, leaveWith, openBridge, type ServeOptions } from './lifetime.cjs';
+import type { StandIn } from './standin.cjs';
 import { version } from './version.cjs';
 
 /** A JSON-RPC message, as both SDKs have it. */
@@ -40,14 +41,20 @@ export type Ending = 'run' | 'exit' | 'alone';
 /** A short way for tool calls: the end of the call, or undefined where it must take the long one. */
 export type Lane = (request: RpcMessage, controller: () => AbortController) => Promise<unknown> | undefined;
 
+/** What is known of the server beside its messages. */
+export interface Knowledge {
+  /** Gives it requests without asking again whether they are some. */
+  readonly entry?: ((request: RpcMessage) => void) | undefined;
+  readonly lane?: Lane | undefined;
+  readonly standIn?: StandIn | undefined;
+}
+
 interface Probe {
   readonly serverInfo: unknown;
   readonly capabilities: Readonly<Record<string, unknown>>;
   readonly instructions?: string;
 }
 
-const PROBE_ID = 'ferromcp:probe';
-const INTRODUCTION_ID = 'ferromcp:introduction';
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const LEGACY = '2025-11-25';
 
@@ -82,14 +89,15 @@ export class EngineTransport implements Sink {
   readonly #options: ServeOptions;
   #bridge: Bridge | undefined;
   #started = false;
-  #probed: ((result: Probe | Error) => void) | undefined;
+  /** Requests of our own to the SDK's server. */
+  readonly #consulted = new Map<number | string, (answer: RpcMessage) => void>();
+  #consultations = 0;
   /** The SDK's server has heard of the client. */
   #introduced = false;
   #closed = false;
   readonly #numbers = new Map<number | string, number>();
   readonly #ids = new Map<number, number | string>();
-  #entry: ((request: RpcMessage) => void) | undefined;
-  #lane: Lane | undefined;
+  #knowledge: Knowledge = {};
   /** Calls on the short way whose signal was asked for, or undefined where it was not. */
   readonly #running = new Map<number, AbortController | undefined>();
   /** Requests of the SDK's server, by their ids there. */
@@ -101,14 +109,9 @@ export class EngineTransport implements Sink {
     this.#options = options;
   }
 
-  /** @internal Gives requests to the SDK's server without asking again whether they are some. */
-  static enter(transport: EngineTransport, entry: (request: RpcMessage) => void): void {
-    transport.#entry = entry;
-  }
-
-  /** @internal Lets tool calls take a short way. */
-  static take(transport: EngineTransport, lane: Lane): void {
-    transport.#lane = lane;
+  /** @internal Says what is known of the server that is to be connected; what was said before holds on. */
+  static inform(transport: EngineTransport, knowledge: Knowledge): void {
+    transport.#knowledge = { ...transport.#knowledge, ...knowledge };
   }
 
   /** Called by servers of the second generation before `start`. */
@@ -120,6 +123,7 @@ export class EngineTransport implements Sink {
     if (this.#started) throw new ConfigurationError('this transport was started already');
     this.#started = true;
     const bridge = new Bridge(this.#fronted ? fronted(await this.#probe()) : through(), this);
+    if (this.#fronted) this.#standIn?.begin(bridge.native, (method, params) => this.#consult(method, params));
     openBridge(bridge, this.#options, this.#ending !== 'alone');
     this.#bridge = bridge;
     if (this.#ending === 'run') endOnSignals(bridge);
@@ -131,6 +135,8 @@ export class EngineTransport implements Sink {
       if (this.#ending !== 'alone') void leaveWith(bridge);
     };
     bridge.finished.then(over, over);
+    // The client is heard already, so this costs it nothing that its own question would not.
+    if (this.#fronted) await this.#standIn?.learn();
   }
 
   async close(): Promise<void> {
@@ -149,16 +155,15 @@ export class EngineTransport implements Sink {
   // What the engine hands over.
 
   delegated(number: number, method: string, params: unknown, id: number | string): void {
-    // An id that a number can't hold would meet others.
-    const known = typeof id === 'string' || Number.isSafeInteger(id) ? id : `ferromcp:${number}`;
-    this.#numbers.set(known, number);
-    this.#ids.set(number, known);
     if (method === 'initialize') this.#introduced = true;
     else if (!this.#introduced && this.#fronted) this.#introduce(number);
-    const request = { jsonrpc: '2.0', id: known, method, ...(params === null ? {} : { params }) } as RpcMessage;
-    if (this.#lane === undefined || method !== 'tools/call' || !this.#fronted || !this.#shortcut(number, request)) {
-      this.#deliver(request, this.#entry);
-    }
+    const known = this.#fronted ? this.#standIn?.answer(method) : undefined;
+    if (known === undefined) return this.#serve(number, method, params, id);
+    if (typeof known === 'string') return this.#bridge?.answer(number, 'result', known);
+    void known.then((text) => {
+      if (text === undefined) this.#serve(number, method, params, id);
+      else this.#bridge?.answer(number, 'result', text);
+    });
   }
 
   cancelled(number: number, reason: string): void {
@@ -194,16 +199,15 @@ export class EngineTransport implements Sink {
   // What the SDK's server sends.
 
   #respond({ id, result, error }: RpcMessage): void {
-    if (id === PROBE_ID) {
-      this.#probed?.(error === undefined ? (result as Probe) : new MCPError(error.code, error.message));
-      return;
-    }
+    const consulted = this.#consulted.get(id ?? '');
+    if (consulted !== undefined) return consulted({ jsonrpc: '2.0', result, error } as RpcMessage);
     const number = id === undefined ? undefined : this.#numbers.get(id);
     if (number === undefined || this.#bridge === undefined) return;
     this.#forget(number, id as number | string);
+    this.#standIn?.answers();
     if (error !== undefined) return sendError(this.#bridge, number, error.code, error.message, error.data);
     try {
-      this.#bridge.answer(number, 'result', stringify(result ?? {}, 'result'));
+      this.#bridge.answer(number, 'result', stringifyAsIs(result ?? {}, 'result'));
     } catch (failure) {
       sendError(this.#bridge, number, -32603, (failure as Error).message);
     }
@@ -221,10 +225,13 @@ export class EngineTransport implements Sink {
     }
     if (this.#fronted) {
       const list = LISTS[method];
-      if (list !== undefined) return done(bridge.native.notifyChanged(list));
+      if (list !== undefined) {
+        this.#standIn?.changed(list);
+        return done(bridge.native.notifyChanged(list));
+      }
       if (method === 'notifications/resources/updated') return done(bridge.native.resourceUpdated(String(params?.['uri'])));
     }
-    const text = params === undefined ? undefined : stringify(params, 'params');
+    const text = params === undefined ? undefined : stringifyAsIs(params, 'params');
     const subscription = params?._meta?.[SUBSCRIPTION_ID] as number | string | undefined;
     const number = this.#numbers.get(related ?? subscription ?? '');
     if (number !== undefined) taken(bridge.native.notify(number, method, text));
@@ -258,8 +265,25 @@ export class EngineTransport implements Sink {
 
   // Between them.
 
+  get #standIn(): StandIn | undefined {
+    return this.#knowledge.standIn;
+  }
+
+  /** Gives a request to the SDK's server. */
+  #serve(number: number, method: string, params: unknown, id: number | string): void {
+    // An id that a number can't hold would meet others.
+    const known = typeof id === 'string' || Number.isSafeInteger(id) ? id : `ferromcp:${number}`;
+    this.#numbers.set(known, number);
+    this.#ids.set(number, known);
+    const request = { jsonrpc: '2.0', id: known, method, ...(params === null ? {} : { params }) } as RpcMessage;
+    const { entry, lane } = this.#knowledge;
+    if (lane === undefined || method !== 'tools/call' || !this.#fronted || !this.#shortcut(number, request, lane)) {
+      this.#deliver(request, entry);
+    }
+  }
+
   /** Calls the SDK's handler without its protocol layer; false where that is needed. */
-  #shortcut(number: number, request: RpcMessage): boolean {
+  #shortcut(number: number, request: RpcMessage, lane: Lane): boolean {
     const controller = (): AbortController => {
       let found = this.#running.get(number);
       if (found === undefined) {
@@ -272,7 +296,7 @@ export class EngineTransport implements Sink {
     this.#running.set(number, undefined);
     let ended: Promise<unknown> | undefined;
     try {
-      ended = (this.#lane as Lane)(request, controller);
+      ended = lane(request, controller);
     } catch (error) {
       ended = Promise.reject(error as Error);
     }
@@ -294,16 +318,33 @@ export class EngineTransport implements Sink {
     return true;
   }
 
-  /** Asks the SDK's server who it is, in a handshake that no client sees. */
+  /** Asks the SDK's server who it is, in handshakes that no client sees. */
   async #probe(): Promise<Probe> {
-    const answer = new Promise<Probe | Error>((resolve) => (this.#probed = resolve));
     const clientInfo = { name: 'ferromcp', version: version() };
-    const params = { protocolVersion: LEGACY, capabilities: {}, clientInfo };
-    this.#deliver({ jsonrpc: '2.0', id: PROBE_ID, method: 'initialize', params });
-    const result = await answer;
-    this.#probed = undefined;
-    if (result instanceof Error) throw new ConfigurationError('the server refuses its handshake', { cause: result });
-    return result;
+    const shake = (protocolVersion: string): Promise<unknown> => {
+      return this.#consult('initialize', { protocolVersion, capabilities: {}, clientInfo });
+    };
+    try {
+      await this.#standIn?.meet(shake);
+      // The newest comes last, and is what the server goes on with.
+      return (await shake(LEGACY)) as Probe;
+    } catch (error) {
+      throw new ConfigurationError('the server refuses its handshake', { cause: error });
+    }
+  }
+
+  /** Asks the SDK's server something that no client has asked; gives its result, or throws its error. */
+  #consult(method: string, params: object): Promise<unknown> {
+    // No client can know of such an id.
+    const id = `${mark}${this.#consultations++}`;
+    return new Promise((resolve, reject) => {
+      this.#consulted.set(id, ({ result, error }) => {
+        this.#consulted.delete(id);
+        if (error === undefined) resolve(result);
+        else reject(new MCPError(error.code, error.message));
+      });
+      this.#deliver({ jsonrpc: '2.0', id, method, params });
+    });
   }
 
   /** Tells the SDK's server of a modern client, which shakes no hands. */
@@ -317,7 +358,8 @@ export class EngineTransport implements Sink {
       capabilities: clientCapabilities ?? {},
       clientInfo: clientInfo ?? { name: 'unknown', version: '0' },
     };
-    this.#deliver({ jsonrpc: '2.0', id: INTRODUCTION_ID, method: 'initialize', params });
+    // A server that refuses serves as one that has not heard of the client.
+    this.#consult('initialize', params).catch(() => {});
     this.#deliver({ jsonrpc: '2.0', method: 'notifications/initialized' });
   }
 
