@@ -30,6 +30,13 @@ pub(crate) enum Answer {
         text: String,
         data: Option<String>,
     },
+    /// A round by hand.
+    InputRequired {
+        requests: Option<String>,
+        state: Option<String>,
+    },
+    /// The client has not declared what the call needs.
+    MissingCapability(String),
     /// There is no resource of this URI; empty: of the URI that was asked for.
     UnknownResource(String),
 }
@@ -80,14 +87,29 @@ impl Answer {
                 let error = PeerError { code: *code, message: text.clone(), data: data.clone() };
                 server.fail(key, &error, now)
             }
+            Self::InputRequired { requests, state } => {
+                let reply = Reply::InputRequired { requests: requests.as_deref(), state: state.as_deref() };
+                server.respond(key, reply, now)
+            }
+            Self::MissingCapability(path) => server.fail_capability(key, path, now),
             Self::UnknownResource(uri) => server.fail_unknown_resource(key, uri, now),
         };
-        sent.unwrap_or_else(|error| refused(server, key, &error, now))
+        sent.unwrap_or_else(|error| self.refused(server, key, &error, now))
     }
-}
 
-#[cold]
-fn refused(server: &mut Server, key: RequestKey, error: &LocalError, now: Millis) -> bool {
-    // An error without data is always taken, so the peer gets an answer in every case.
-    server.fail(key, &PeerError::internal(format!("The result can't be sent: {error}")), now).unwrap_or(false)
+    #[cold]
+    fn refused(&self, server: &mut Server, key: RequestKey, error: &LocalError, now: Millis) -> bool {
+        if let LocalError::CapabilityNotDeclared(path) = error {
+            return server.fail_capability(key, path, now).unwrap_or(false);
+        }
+        if let Self::InputRequired { .. } = self {
+            // As when `ask` refuses a question: a tool tells the model. Other calls have no such answer.
+            let reply = Reply::Text { text: &error.to_string(), is_error: true };
+            if let Ok(sent) = server.respond(key, reply, now) {
+                return sent;
+            }
+        }
+        // An error without data is always taken, so the peer gets an answer in every case.
+        server.fail(key, &PeerError::internal(format!("The result can't be sent: {error}")), now).unwrap_or(false)
+    }
 }

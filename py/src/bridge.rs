@@ -6,6 +6,7 @@
 //! file; which calls come here is decided in `host.rs`. Items may wait here before there is a loop at all.
 
 use crate::answer::Answer;
+use crate::asking::{Asks, milliseconds};
 use crate::call::{Call, taken};
 use crate::core::{Core, Entry, command};
 use crate::delegate::{delegated, is_awaitable};
@@ -13,18 +14,18 @@ use crate::error;
 use crate::handler::{Fault, failure};
 use crate::hooks;
 use crate::leave::{end_fork, is_exit};
-use ferromcp::Endpoint;
+use crate::loop_side::LoopSide;
+use ferromcp::{Answers, Endpoint};
 use ferromcp_engine as engine;
-use ferromcp_engine::{OutgoingError, OutgoingKey, RequestKey};
+use ferromcp_engine::{AskKey, OutgoingError, OutgoingKey, RequestKey};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCFunction, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyCFunction, PyTuple};
 use std::collections::HashMap;
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// Something for the loop's thread.
 pub(crate) enum Item {
@@ -38,6 +39,8 @@ pub(crate) enum Item {
     Await(Py<Call>, Py<PyAny>, Py<PyAny>),
     /// Nobody waits for this call's answer any more.
     Cancel(RequestKey),
+    /// The client has answered what this call asked.
+    Answers(RequestKey, AskKey, Answers),
     /// The end of a request of ours.
     Response(OutgoingKey, Result<String, OutgoingError>),
     Notification {
@@ -46,6 +49,10 @@ pub(crate) enum Item {
         params: Option<String>,
     },
     Stream(u32, &'static str),
+    /// This resource is watched from now on, or not any more.
+    Subscription(String, bool),
+    /// Who was told of a subscription gave an awaitable; with the context it was called in.
+    Told(Py<PyAny>, Py<PyAny>),
     /// A function asked for the end of the program.
     Exit(PyErr),
     /// The server is over.
@@ -56,7 +63,12 @@ impl Item {
     fn needs_loop(&self) -> bool {
         matches!(
             self,
-            Self::Start(..) | Self::Delegate(..) | Self::Handed(..) | Self::Await(..) | Self::Notification { .. }
+            Self::Start(..)
+                | Self::Delegate(..)
+                | Self::Handed(..)
+                | Self::Await(..)
+                | Self::Notification { .. }
+                | Self::Told(..)
         )
     }
 }
@@ -69,28 +81,17 @@ pub(crate) struct Bridge {
     side: Mutex<Option<Arc<LoopSide>>>,
     /// Calls whose task runs. Only the loop's thread changes it.
     running: Mutex<HashMap<RequestKey, Py<Call>>>,
+    /// Tasks of those who are told of subscriptions: the loop keeps none alive by itself.
+    told: Mutex<Vec<Py<PyAny>>>,
     /// Futures of our own requests.
     waiting: Mutex<HashMap<OutgoingKey, Py<PyAny>>>,
+    /// What async functions have asked of their clients.
+    pub(crate) asks: Mutex<Asks>,
     /// Answers of this turn of the loop.
     answers: Mutex<Vec<(RequestKey, Answer)>>,
 }
 
-/// The loop, and what is called on it for each request, looked up once.
-struct LoopSide {
-    event_loop: Py<PyAny>,
-    create_task: Py<PyAny>,
-    /// `asyncio.Task`, where tasks can be made without asking the loop's Python code.
-    task_class: Option<Py<PyAny>>,
-    call_soon: Py<PyAny>,
-    flush: Py<PyAny>,
-    finished: Py<PyAny>,
-    coroutine_type: Py<PyAny>,
-    awaited: Py<PyAny>,
-    /// Tasks take a context (Python 3.11 and later).
-    takes_context: bool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -102,7 +103,9 @@ impl Bridge {
             pipe: std::io::pipe()?,
             side: Mutex::default(),
             running: Mutex::default(),
+            told: Mutex::default(),
             waiting: Mutex::default(),
+            asks: Mutex::default(),
             answers: Mutex::default(),
         })
     }
@@ -134,32 +137,16 @@ impl Bridge {
         lock(&self.side).is_some()
     }
 
-    fn side(&self) -> PyResult<Arc<LoopSide>> {
+    pub(crate) fn side(&self) -> PyResult<Arc<LoopSide>> {
         lock(&self.side).clone().ok_or_else(|| PyRuntimeError::new_err("the server has no event loop"))
     }
 
     /// Gives the bridge its loop. `server` is the Python object whose `_drain` and `_flush` the loop calls.
     pub(crate) fn set_loop(&self, server: &Bound<'_, PyAny>, event_loop: &Bound<'_, PyAny>) -> PyResult<()> {
-        let py = server.py();
         if lock(&self.side).is_some() {
             return Err(PyRuntimeError::new_err("the server has an event loop already"));
         }
-        let takes_context = py.version_info() >= (3, 11);
-        let asyncio = py.import("asyncio")?;
-        let own_factory = event_loop.call_method0("get_task_factory")?;
-        let task_class =
-            if own_factory.is_none() && takes_context { Some(asyncio.getattr("Task")?.unbind()) } else { None };
-        let side = LoopSide {
-            event_loop: event_loop.clone().unbind(),
-            create_task: event_loop.getattr("create_task")?.unbind(),
-            task_class,
-            call_soon: event_loop.getattr("call_soon")?.unbind(),
-            flush: server.getattr("_flush")?.unbind(),
-            finished: event_loop.call_method0("create_future")?.unbind(),
-            coroutine_type: py.import("types")?.getattr("CoroutineType")?.unbind(),
-            awaited: py.import("ferromcp._aio")?.getattr("awaited")?.unbind(),
-            takes_context,
-        };
+        let side = LoopSide::new(server, event_loop)?;
         *lock(&self.side) = Some(Arc::new(side));
         event_loop.call_method1("add_reader", (self.pipe.0.as_raw_fd(), server.getattr("_drain")?))?;
         Ok(())
@@ -170,9 +157,11 @@ impl Bridge {
         Ok(self.side()?.finished.clone_ref(py))
     }
 
-    /// The tasks of calls that are not done.
+    /// The tasks that are not done: of calls, and of those who are told of subscriptions.
     pub(crate) fn tasks(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
-        lock(&self.running).values().filter_map(|call| call.get().task(py)).collect()
+        let mut tasks: Vec<_> = lock(&self.running).values().filter_map(|call| call.get().task(py)).collect();
+        tasks.extend(lock(&self.told).iter().map(|task| task.clone_ref(py)));
+        tasks
     }
 
     /// Waits, without Python's lock, for the end of the server or for something that needs a loop after all. `signals`
@@ -194,7 +183,15 @@ impl Bridge {
             {
                 return Err(error);
             }
-            if items.iter().any(|item| matches!(item, Item::Ended)) {
+            // Functions that wait for nothing need no loop.
+            let mut told = Vec::new();
+            for item in items.extract_if(.., |item| matches!(item, Item::Subscription(..))) {
+                told.extend(tell_subscription(py, core, &item)?);
+            }
+            // Who was told of a subscription is also told of its end, which comes with the server's at the latest.
+            let owes_news = !told.is_empty();
+            items.splice(0..0, told);
+            if !owes_news && items.iter().any(|item| matches!(item, Item::Ended)) {
                 release(core);
                 return Ok("over");
             }
@@ -245,10 +242,15 @@ impl Bridge {
             }
             Item::Cancel(key) => {
                 let call = lock(&self.running).get(&key).map(|call| call.clone_ref(py));
-                if let Some(task) = call.and_then(|call| call.get().task(py)) {
-                    task.bind(py).call_method0(pyo3::intern!(py, "cancel"))?;
+                if let Some(call) = call {
+                    call.get().tell();
+                    if let Some(task) = call.get().task(py) {
+                        task.bind(py).call_method0(pyo3::intern!(py, "cancel"))?;
+                    }
                 }
+                self.forget_asks(py, key)?;
             }
+            Item::Answers(call, ask, answers) => self.answered(py, call, ask, answers)?,
             Item::Response(key, outcome) => self.resolve(py, key, outcome)?,
             Item::Notification { stream, method, params } => {
                 let handler = core.delegates().notifications.as_ref().map(|handler| handler.clone_ref(py));
@@ -258,6 +260,14 @@ impl Bridge {
             Item::Stream(stream, what) => {
                 let handler = core.delegates().streams.as_ref().map(|handler| handler.clone_ref(py));
                 tell(py, core, handler, (stream, what))?;
+            }
+            Item::Subscription(..) => {
+                if let Some(told) = tell_subscription(py, core, &item)? {
+                    self.handle(py, core, side, told)?;
+                }
+            }
+            Item::Told(awaitable, context) => {
+                self.await_told(py, core, side, context.bind(py), awaitable.into_bound(py))?;
             }
             Item::Exit(error) => return Err(error),
             Item::Ended => {
@@ -332,23 +342,7 @@ impl Bridge {
         call: &Py<Call>,
     ) -> PyResult<()> {
         let state = call.get();
-        let coroutine = if awaitable.get_type().is(&side.coroutine_type) {
-            awaitable
-        } else {
-            side.awaited.bind(py).call1((awaitable,))?
-        };
-        let task = if let Some(class) = &side.task_class {
-            let options = PyDict::new(py);
-            options.set_item(pyo3::intern!(py, "loop"), &side.event_loop)?;
-            options.set_item(pyo3::intern!(py, "context"), context)?;
-            class.bind(py).call((coroutine,), Some(&options))?
-        } else if side.takes_context {
-            let options = PyDict::new(py);
-            options.set_item(pyo3::intern!(py, "context"), context)?;
-            side.create_task.bind(py).call((coroutine,), Some(&options))?
-        } else {
-            context.call_method1(pyo3::intern!(py, "run"), (&side.create_task, coroutine))?
-        };
+        let task = side.task(py, context, awaitable)?;
         lock(&self.running).insert(state.request.key, call.clone_ref(py));
         state.set_task(Some(task.clone().unbind()));
         if state.is_cancelled() {
@@ -367,6 +361,7 @@ impl Bridge {
         // Outside the lock: dropping these may run Python code.
         let _task = state.set_task(None);
         let _call = lock(&bridge.running).remove(&key);
+        bridge.forget_asks(py, key)?;
         let result = task.call_method0(pyo3::intern!(py, "result"));
         end_fork(py, &state.core, result.as_ref().err());
         // After the end of the server there is nobody to answer.
@@ -385,6 +380,30 @@ impl Bridge {
         bridge.answer(py, &side, key, answer)
     }
 
+    /// Makes the task of somebody who was told of a subscription.
+    fn await_told(
+        &self,
+        py: Python<'_>,
+        core: &Arc<Core>,
+        side: &LoopSide,
+        context: &Bound<'_, PyAny>,
+        awaitable: Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let task = side.task(py, context, awaitable)?;
+        lock(&self.told).push(task.clone().unbind());
+        let core = Arc::clone(core);
+        let done = PyCFunction::new_closure(py, None, None, move |arguments, _| -> PyResult<()> {
+            let task = arguments.get_item(0)?;
+            // `task` is still held when this lets go of its share: nothing of Python's runs under the lock.
+            lock(&core.bridge.told).retain(|known| !known.is(&task));
+            match task.call_method0("result") {
+                Err(error) if !task.call_method0("cancelled")?.is_truthy()? => report(task.py(), &error),
+                _ => Ok(()),
+            }
+        })?;
+        task.call_method1(pyo3::intern!(py, "add_done_callback"), (done,)).map(drop)
+    }
+
     /// Keeps an answer for the end of this turn of the loop.
     fn answer(&self, py: Python<'_>, side: &LoopSide, key: RequestKey, answer: Answer) -> PyResult<()> {
         let first = {
@@ -398,11 +417,12 @@ impl Bridge {
         Ok(())
     }
 
-    /// Gives the engine all answers of this turn.
+    /// Gives the engine all questions and all answers of this turn.
     pub(crate) fn flush(&self, py: Python<'_>, core: &Core) -> PyResult<()> {
         end_fork(py, core, None);
+        self.ask_queued(py)?;
         let answers = std::mem::take(&mut *lock(&self.answers));
-        let Some(endpoint) = core.endpoint() else { return Ok(()) };
+        let Some(endpoint) = core.endpoint().filter(|_| !answers.is_empty()) else { return Ok(()) };
         let now = endpoint.now();
         let unsent = endpoint.with_engine(|server| {
             let unsent = answers.iter().filter(|(key, answer)| !answer.send(server, *key, now));
@@ -425,10 +445,8 @@ impl Bridge {
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let side = core.bridge.side()?;
-        let timeout = timeout.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX));
-        let timeout_ms = timeout.map(|bound| u64::try_from(bound.as_millis()).unwrap_or(u64::MAX));
         let future = side.event_loop.bind(py).call_method0("create_future")?;
-        let key = command(py, || endpoint.request(related, method, params, timeout_ms))?;
+        let key = command(py, || endpoint.request(related, method, params, milliseconds(timeout)))?;
         lock(&core.bridge.waiting).insert(key, future.clone().unbind());
         let (core, endpoint) = (Arc::clone(core), Arc::clone(endpoint));
         let abandon = PyCFunction::new_closure(py, None, None, move |arguments, _| -> PyResult<()> {
@@ -488,6 +506,21 @@ fn tell<'py>(
     let all = (handler,).into_pyobject(py)?.as_sequence().concat(arguments.as_sequence())?;
     context.getattr(pyo3::intern!(py, "run"))?.call1(all.to_tuple()?)?;
     Ok(())
+}
+
+/// Tells host code of a subscription, or of its end; what it gave to be awaited comes back as an item for the loop.
+/// Raises only what asks for the end of the program.
+fn tell_subscription(py: Python<'_>, core: &Core, item: &Item) -> PyResult<Option<Item>> {
+    let Item::Subscription(uri, subscribed) = item else { return Ok(None) };
+    let handler = core.delegates().subscriptions.as_ref().map(|handler| handler.clone_ref(py));
+    let Some(handler) = handler else { return Ok(None) };
+    let context = core.context(py)?.call_method0(pyo3::intern!(py, "copy"))?;
+    match context.call_method1(pyo3::intern!(py, "run"), (handler, uri, *subscribed)) {
+        Ok(value) if is_awaitable(&value)? => Ok(Some(Item::Told(value.unbind(), context.unbind()))),
+        Ok(_) => Ok(None),
+        Err(error) if is_exit(py, &error) => Err(error),
+        Err(error) => report(py, &error).map(|()| None),
+    }
 }
 
 /// What nobody waits for goes to the `ferromcp` logger.

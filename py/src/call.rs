@@ -3,6 +3,7 @@
 //! A thin view of the engine's call: what the peer sent is decoded when it is asked for. Also the callback of the
 //! request's asyncio task, if it has one.
 
+use crate::asking::{Question, ask_and_wait, milliseconds};
 use crate::bridge::Bridge;
 use crate::convert::raw::Text;
 use crate::convert::{read, write};
@@ -11,11 +12,12 @@ use crate::error;
 use crate::handler::Handler;
 use ferromcp::Endpoint;
 use ferromcp_engine as engine;
-use ferromcp_engine::LogLevel;
+use ferromcp_engine::{LogLevel, Reentry};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A request of the peer that is being served.
@@ -28,6 +30,8 @@ pub(crate) struct Call {
     pub(crate) handler: Option<Py<Handler>>,
     /// The task that serves it, while it runs.
     task: Mutex<Option<Py<PyAny>>>,
+    /// The task was told that nobody waits for the answer any more.
+    told: AtomicBool,
 }
 
 impl Call {
@@ -37,7 +41,7 @@ impl Call {
         core: Arc<Core>,
         handler: Option<Py<Handler>>,
     ) -> Self {
-        Self { request, endpoint, core, handler, task: Mutex::new(None) }
+        Self { request, endpoint, core, handler, task: Mutex::new(None), told: AtomicBool::new(false) }
     }
 
     /// Nobody waits for the answer any more.
@@ -52,6 +56,19 @@ impl Call {
     /// The task, for cancelling it.
     pub(crate) fn task(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.task.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|task| task.clone_ref(py))
+    }
+
+    pub(crate) fn tell(&self) {
+        self.told.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_told(&self) -> bool {
+        self.told.load(Ordering::Relaxed)
+    }
+
+    /// What becomes of the function while its client is asked. A delegate is not run twice.
+    fn reentry(&self) -> Reentry {
+        self.handler.as_ref().map_or(Reentry::Held, |handler| handler.get().reentry())
     }
 
     /// What an error names.
@@ -192,6 +209,37 @@ impl Call {
         let call = slf.get();
         let params = params.map(Text::one_line).transpose()?;
         Bridge::request(py, &call.core, &call.endpoint, Some(call.request.key), &method, params.as_deref(), timeout)
+    }
+
+    /// Asks the client, all of it in one round: each question is its key (empty: by the order of asking), method and
+    /// parameters as JSON text. A future of the answers in the same order, each the JSON text of a result or an
+    /// exception. `timeout` is in seconds.
+    #[pyo3(signature = (questions, timeout=None))]
+    fn ask<'py>(slf: &Bound<'py, Self>, questions: Vec<Question>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        Bridge::ask(slf, questions, slf.get().reentry(), milliseconds(timeout))
+    }
+
+    /// The same, and blocks this thread until the answers are there.
+    #[pyo3(signature = (questions, timeout=None))]
+    fn ask_and_wait<'py>(
+        &self,
+        py: Python<'py>,
+        questions: Vec<Question>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        ask_and_wait(py, self, &questions, self.reentry(), milliseconds(timeout))
+    }
+
+    /// What the client has answered to a round by hand: results by key. None outside of a retry.
+    #[getter]
+    fn input_responses<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        read::optional(py, self.request.input_responses_json())
+    }
+
+    /// The state of the last round by hand, as it was given.
+    #[getter]
+    fn request_state(&self) -> Option<&str> {
+        self.request.request_state()
     }
 
     /// The task of this request is done.

@@ -39,6 +39,8 @@ pub(crate) struct Delegates {
     pub(crate) sync: Option<Py<PyAny>>,
     pub(crate) notifications: Option<Py<PyAny>>,
     pub(crate) streams: Option<Py<PyAny>>,
+    /// Of any server: told which resources are watched.
+    pub(crate) subscriptions: Option<Py<PyAny>>,
 }
 
 pub(crate) struct Core {

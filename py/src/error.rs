@@ -5,9 +5,11 @@
 use ferromcp_engine::{LocalError, OutgoingError, PeerError};
 use pyo3::prelude::*;
 
+pyo3::import_exception!(ferromcp.errors, CallOver);
 pyo3::import_exception!(ferromcp.errors, CapabilityNotDeclared);
 pyo3::import_exception!(ferromcp.errors, ConfigurationError);
 pyo3::import_exception!(ferromcp.errors, ForkedError);
+pyo3::import_exception!(ferromcp.errors, InvalidAnswer);
 pyo3::import_exception!(ferromcp.errors, MCPError);
 pyo3::import_exception!(ferromcp.errors, NoBackChannel);
 pyo3::import_exception!(ferromcp.errors, SerializationError);
@@ -36,6 +38,7 @@ pub(crate) fn peer(py: Python<'_>, error: &PeerError) -> PyErr {
 pub(crate) fn outgoing(py: Python<'_>, error: &OutgoingError) -> PyErr {
     match error {
         OutgoingError::Peer(error) => peer(py, error),
+        OutgoingError::Invalid(reason) => InvalidAnswer::new_err(reason.clone()),
         OutgoingError::TimedOut => pyo3::exceptions::PyTimeoutError::new_err("the peer did not answer in time"),
         OutgoingError::Closed => NoBackChannel::new_err("the peer is gone"),
     }

@@ -4,13 +4,14 @@
 //! one request at a time. Which thread it happens on is decided in `host.rs` and `bridge.rs`.
 
 use crate::answer::Answer;
+use crate::asking::{self, InputRequired};
 use crate::call::Call;
 use crate::convert::plan::Plan;
 use crate::convert::{read, reply};
-use crate::error;
+use crate::error::{self, CallOver};
 use crate::hooks;
 use crate::leave::is_exit;
-use ferromcp_engine::Target;
+use ferromcp_engine::{Reentry, Target};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -54,6 +55,7 @@ pub(crate) struct Handler {
     name: String,
     function: Py<PyAny>,
     is_async: bool,
+    reentry: Reentry,
     context: Option<Py<PyString>>,
     plans: Vec<(Py<PyString>, Plan)>,
     structured: bool,
@@ -68,7 +70,7 @@ impl Handler {
     #[new]
     #[pyo3(signature = (
         kind, name, function, /, *, is_async, context=None, plans=None, structured=false, defaults=None,
-        mime_type=None, names=None
+        mime_type=None, names=None, reentry="replay"
     ))]
     #[allow(clippy::too_many_arguments, reason = "named arguments of a Python constructor")]
     fn new(
@@ -83,6 +85,7 @@ impl Handler {
         defaults: Option<Py<PyAny>>,
         mime_type: Option<String>,
         names: Option<Vec<String>>,
+        reentry: &str,
     ) -> PyResult<Self> {
         let interned = |name: &str| PyString::intern(py, name).unbind();
         let mut compiled = Vec::new();
@@ -96,6 +99,7 @@ impl Handler {
             name,
             function,
             is_async,
+            reentry: asking::reentry(reentry)?,
             context: context.map(interned),
             plans: compiled,
             structured,
@@ -120,6 +124,12 @@ impl Fault {
         let (Self::Argument(_, error) | Self::Raised(error)) = self;
         is_exit(py, error).then(|| error.clone_ref(py))
     }
+
+    /// Whether the function has ended because its call is over.
+    pub(crate) fn is_over(&self, py: Python<'_>) -> bool {
+        let (Self::Argument(_, error) | Self::Raised(error)) = self;
+        error.is_instance_of::<CallOver>(py)
+    }
 }
 
 impl From<PyErr> for Fault {
@@ -131,6 +141,10 @@ impl From<PyErr> for Fault {
 impl Handler {
     pub(crate) fn is_async(&self) -> bool {
         self.is_async
+    }
+
+    pub(crate) fn reentry(&self) -> Reentry {
+        self.reentry
     }
 
     pub(crate) fn function<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
@@ -194,6 +208,10 @@ impl Handler {
     /// The answer for the function's return value.
     pub(crate) fn answer(&self, call: &Py<Call>, value: &Bound<'_, PyAny>) -> Result<Answer, Fault> {
         let py = value.py();
+        if let Ok(round) = value.cast_exact::<InputRequired>() {
+            let round = round.get();
+            return Ok(Answer::InputRequired { requests: round.requests.clone(), state: round.state.clone() });
+        }
         match self.kind {
             Kind::Tool => Ok(reply::tool(value, self.structured)?),
             Kind::Resource | Kind::Template => {
@@ -250,6 +268,7 @@ pub(crate) fn failure(py: Python<'_>, kind: &str, name: &str, error: &PyErr, arg
             "tool" => Ok(reply::failed(text)),
             "invalid_params" => Ok(Answer::Failed { code: ferromcp_engine::error::code::INVALID_PARAMS, text, data }),
             "unknown_resource" => Ok(Answer::UnknownResource(text)),
+            "capability" => Ok(Answer::MissingCapability(text)),
             _ => Ok(Answer::Failed { code: ferromcp_engine::error::code::INTERNAL_ERROR, text, data }),
         }
     };

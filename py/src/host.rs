@@ -108,6 +108,10 @@ impl PyHost {
         };
         match served {
             Ok(answer) => Served { answer, exit: None },
+            Err(fault) if fault.is_over(py) => {
+                endpoint.release(call.get().request.key);
+                Served { answer: None, exit: None }
+            }
             Err(fault) => Served { exit: fault.exit(py), answer: Some(failed(py, handler, &call, fault)) },
         }
     }
@@ -182,11 +186,18 @@ impl Host for PyHost {
         match event {
             // A sync function sees it by `cancelled`; a task is cancelled, or not started.
             Event::Cancelled { key, .. } if bridge.has_loop() => bridge.push_one(Item::Cancel(key)),
+            Event::Answers { ask, call, answers } => bridge.push_one(Item::Answers(call, ask, answers)),
             Event::Response { key, outcome } => bridge.push_one(Item::Response(key, outcome)),
             Event::Notification { stream, method, params } if self.core.delegates().notifications.is_some() => {
                 bridge.push_one(Item::Notification { stream: stream.0, method, params });
             }
             Event::Initialized { stream } => bridge.push_one(Item::Stream(stream.0, "initialized")),
+            Event::Subscribed { uri, .. } if self.core.delegates().subscriptions.is_some() => {
+                bridge.push_one(Item::Subscription(uri, true));
+            }
+            Event::Unsubscribed { uri, .. } if self.core.delegates().subscriptions.is_some() => {
+                bridge.push_one(Item::Subscription(uri, false));
+            }
             _ => {}
         }
     }

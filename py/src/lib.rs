@@ -6,6 +6,7 @@
 //! `hooks.rs`).
 
 mod answer;
+mod asking;
 mod bridge;
 mod call;
 mod convert;
@@ -16,6 +17,7 @@ mod handler;
 mod hooks;
 mod host;
 mod leave;
+mod loop_side;
 mod schema;
 mod server;
 mod signals;
@@ -35,6 +37,8 @@ mod _native {
     use pyo3::prelude::*;
     use pyo3::types::PyBytes;
 
+    #[pymodule_export]
+    use crate::asking::InputRequired;
     #[pymodule_export]
     use crate::call::Call;
     #[pymodule_export]

@@ -13,8 +13,8 @@ use crate::handler::{Handler, Kind};
 use crate::hooks;
 use crate::host::PyHost;
 use crate::leave::leave_without_main;
-use ferromcp::{Endpoint, StdioOptions, StdioServer, serve_fds, serve_stdio};
-use ferromcp_engine::{ListKind, ServerConfig, StreamId};
+use ferromcp::{Endpoint, StdioOptions, StdioServer, start_fds, start_stdio};
+use ferromcp_engine::{ListKind, ServerConfig, StateKey, StreamId};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -130,6 +130,13 @@ impl Server {
         self.core.delegates().streams = Some(handler);
     }
 
+    /// Calls `handler(uri, subscribed)` when the first watcher of a resource is there, and when the last one is gone. An
+    /// awaitable is awaited on the loop.
+    #[pyo3(signature = (handler, /))]
+    fn set_subscription_handler(&self, handler: Py<PyAny>) {
+        self.core.delegates().subscriptions = Some(handler);
+    }
+
     /// Tells whoever asked for it that the list of `"tools"`, `"prompts"` or `"resources"` has changed.
     #[pyo3(signature = (list, /))]
     fn notify_changed(&self, py: Python<'_>, list: &str) -> PyResult<()> {
@@ -148,6 +155,16 @@ impl Server {
     fn resource_updated(&self, py: Python<'_>, uri: String) -> PyResult<()> {
         let Some(endpoint) = self.core.endpoint() else { return Ok(()) };
         command(py, || endpoint.resource_updated(&uri))
+    }
+
+    /// Keys for `requestState`, each 32 bytes in base64, newest first: the first seals, all of them open. None: the
+    /// server goes on with a key of its own.
+    #[pyo3(signature = (keys, /))]
+    fn set_state_keys(&self, py: Python<'_>, keys: Vec<String>) -> PyResult<()> {
+        let keys = keys.iter().map(|key| StateKey::from_base64(key)).collect::<Result<Vec<_>, _>>();
+        let keys = keys.map_err(|error| error::local(&error))?;
+        let endpoint = self.endpoint()?;
+        command(py, || endpoint.with_engine(|server| server.set_state_keys(&keys)))
     }
 
     /// Sends a notification that belongs to no request; legacy peers only.
@@ -239,10 +256,10 @@ impl Server {
             // SAFETY: the caller gives the descriptors away, as the method says.
             Some((input, output)) => unsafe {
                 let (input, output) = (OwnedFd::from_raw_fd(input), OwnedFd::from_raw_fd(output));
-                py.detach(|| serve_fds(engine, host, input, output, stdio))
+                py.detach(|| start_fds(engine, host, input, output, stdio))
             },
             // What the program prints after the server has ended must not reach the client either.
-            None => py.detach(|| serve_stdio(engine, host, stdio)).inspect(StdioServer::keep_redirected),
+            None => py.detach(|| start_stdio(engine, host, stdio)).inspect(StdioServer::keep_redirected),
         };
         let _ = core.stdio.set(taken(started)?);
         let core = Arc::clone(core);
@@ -261,7 +278,7 @@ impl Server {
         self.core.bridge.finished(py)
     }
 
-    /// The tasks of calls that are not done.
+    /// The tasks that are not done: of calls, and of those who are told of subscriptions.
     fn tasks(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
         self.core.bridge.tasks(py)
     }

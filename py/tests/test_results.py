@@ -210,7 +210,8 @@ def test_resources_and_prompts(serve: Serve) -> None:
         """
         from typing import Annotated
         from ferromcp import (
-            BlobResource, Completion, Image, Message, PromptResult, ResourceNotFound, TextResource,
+            BlobResource, CompletionResult, Image, PromptMessage, PromptResult,
+            ResourceNotFound, TextResource,
         )
 
         @server.resource("mem://text")
@@ -232,12 +233,13 @@ def test_resources_and_prompts(serve: Serve) -> None:
         def one(topic: str) -> str: return f"about {topic}"
         @server.prompt
         async def several(count: Annotated[int, "how many"], loud: bool = False):
-            return PromptResult([f"{count!r} {loud!r}", Message(Image("AA=="), "assistant")], description="d")
+            messages = [f"{count!r} {loud!r}", PromptMessage(Image("AA=="), "assistant")]
+            return PromptResult(messages, description="d")
         @server.completion("one", "topic")
         def topics(value: str) -> list[str]: return [t for t in ("alpha", "beta") if t.startswith(value)]
         @server.completion("note://{user}/{number}", "number")
         def numbers(value: str, arguments: dict[str, str]):
-            return Completion([arguments.get("user", "?") + value], total=5, has_more=True)
+            return CompletionResult([arguments.get("user", "?") + value], total=5, has_more=True)
         """
     )
 

@@ -23,6 +23,7 @@ __all__ = [
     "Difference",
     "Outcome",
     "Outcomes",
+    "claim",
     "control_failures",
     "problems",
     "read_differences",
@@ -31,8 +32,8 @@ __all__ = [
 ]
 
 BY = {
-    "specification": "the specification asks for what we do",
-    "open": "the specification leaves it open",
+    "specification": "the specification contradicts the test",
+    "internals": "the test asserts what only the SDK's own code can do or say",
     "harness": "comes from how the tests are run here",
     "owed": "ours to change",
 }
@@ -126,6 +127,18 @@ def problems(stock: Outcomes, ours: Outcomes, known: Mapping[str, Difference]) -
             yield f"listed, and it does not pass stock either: {test}"
         elif test not in found and not difference.sometimes:
             yield f"listed, and it passes: {test}"
+
+
+def claim(stock: Outcomes, ours: Outcomes, known: Mapping[str, Difference]) -> Iterator[str]:
+    """What the outcomes come to, in lines: the tests that pass, and on whose account the others do not."""
+    found = Counter(known[test].by if test in known else "unlisted" for test in differing(stock, ours))
+    passed, before = (sum(outcome.passed for outcome in run.values()) for run in (ours, stock))
+    contradicted = found["specification"]
+    sign = ">=" if passed + contradicted >= before else "<"
+    yield f"pass on us + contradicted by the specification: {passed} + {contradicted} {sign} {before} stock"
+    for by, meaning in {**BY, "unlisted": "not in differences.toml"}.items():
+        if found[by]:
+            yield f"{found[by]:5} differ: {meaning}"
 
 
 def control_failures(ours: Outcomes, control: Outcomes) -> tuple[int, int]:

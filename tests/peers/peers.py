@@ -13,14 +13,13 @@ import os
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from compare import (
-    BY,
     Difference,
     Outcome,
+    claim,
     control_failures,
     problems,
     read_differences,
@@ -94,8 +93,7 @@ def judge(runs: Mapping[str, Mapping[str, Outcome]], known: Mapping[str, Differe
     """Prints what the runs come to, and gives what is wrong with them."""
     served = ", ".join(f"{road} {count}" for road, count in roads(runs["ours"]).most_common())
     print(f"connections by road: {served}")
-    for by, count in Counter(difference.by for difference in known.values()).most_common():
-        print(f"known differences: {count:3}, {BY[by]}")
+    print(*claim(runs["stock"], runs["ours"], known), sep="\n")
     failed, reached = control_failures(runs["ours"], runs["control"])
     print(f"control: with one answer spoilt {failed} of {reached} fail", end="\n\n")
     yield from problems(runs["stock"], runs["ours"], known)

@@ -11,7 +11,16 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from compare import Difference, Outcome, control_failures, problems, read_differences, read_outcomes, roads
+from compare import (
+    Difference,
+    Outcome,
+    claim,
+    control_failures,
+    problems,
+    read_differences,
+    read_outcomes,
+    roads,
+)
 from mcp_types import JSONRPCRequest
 from suites import Suite, read_suites, unpack
 from table import rows, table
@@ -25,7 +34,7 @@ from peers_wire import Spoiler  # noqa: E402  # from the folder that the runner 
 PASSED = Outcome("passed")
 SERVED = Outcome("passed", served={"handler": 2})
 FAILED = Outcome("failed", "E")
-KNOWN = Difference("open", "A reason.")
+KNOWN = Difference("internals", "A reason.")
 
 
 # What is checked in.
@@ -88,7 +97,10 @@ def test_a_listed_difference_that_is_none(test: str, problem: str) -> None:
 
 
 def test_a_difference_that_comes_and_goes() -> None:
-    stock, known = {"f::a": PASSED, "f::b": PASSED}, {"f::b": Difference("open", "A reason.", sometimes=True)}
+    stock, known = (
+        {"f::a": PASSED, "f::b": PASSED},
+        {"f::b": Difference("internals", "A reason.", sometimes=True)},
+    )
     assert list(problems(stock, {"f::a": SERVED, "f::b": FAILED}, known)) == []
     assert list(problems(stock, {"f::a": SERVED, "f::b": PASSED}, known)) == []
 
@@ -98,7 +110,7 @@ def test_a_run_that_proves_nothing() -> None:
     assert list(problems({"f::a": PASSED}, {"f::a": PASSED}, {})) == ["the engine served no connection"]
 
 
-def entry(by: str = "open", reason: str = "A reason.", tests: str = '"f::a"') -> str:
+def entry(by: str = "internals", reason: str = "A reason.", tests: str = '"f::a"') -> str:
     return f'[[difference]]\npackage = "p-1"\nby = "{by}"\nreason = "{reason}"\ntests = [{tests}]\n'
 
 
@@ -111,7 +123,7 @@ def test_differences_are_read_by_package_and_test(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        (entry(by="nobody"), "by = 'nobody': one of specification, open, harness, owed"),
+        (entry(by="nobody"), "by = 'nobody': one of specification, internals, harness, owed"),
         (entry(reason=""), "p-1: a reason is one line: ''"),
         (entry(reason="Two\\nlines."), "p-1: a reason is one line: 'Two\\nlines.'"),
         (entry() + entry(), "p-1: f::a is listed twice"),
@@ -123,6 +135,36 @@ def test_a_malformed_list_of_differences(tmp_path: Path, text: str, error: str) 
     with pytest.raises(ValueError) as raised:
         read_differences(path)
     assert str(raised.value) == error
+
+
+# What they come to.
+
+CONTRADICTED = Difference("specification", "A reason.")
+
+
+@pytest.mark.parametrize(
+    ("known", "lines"),
+    [
+        (
+            {"f::b": CONTRADICTED, "f::c": CONTRADICTED},
+            [
+                "pass on us + contradicted by the specification: 1 + 2 >= 3 stock",
+                "    2 differ: the specification contradicts the test",
+            ],
+        ),
+        (
+            {"f::b": KNOWN},
+            [
+                "pass on us + contradicted by the specification: 1 + 0 < 3 stock",
+                "    1 differ: the test asserts what only the SDK's own code can do or say",
+                "    1 differ: not in differences.toml",
+            ],
+        ),
+    ],
+)
+def test_the_claim_can_be_read_off(known: dict[str, Difference], lines: list[str]) -> None:
+    stock = {"f::a": PASSED, "f::b": PASSED, "f::c": PASSED, "f::d": FAILED}
+    assert list(claim(stock, {"f::a": SERVED, "f::b": FAILED, "f::c": FAILED}, known)) == lines
 
 
 # The control.

@@ -25,6 +25,7 @@ from .errors import (
     ConfigurationError,
     FerroMCPError,
     ForkedError,
+    InvalidAnswer,
     MCPError,
     NoBackChannel,
     ResourceNotFound,
@@ -35,16 +36,27 @@ from .run import explain, run, serve
 from .server import Server
 
 if TYPE_CHECKING:
+    from .asking import (
+        Elicit,
+        ElicitResult,
+        ElicitUrl,
+        InputRequired,
+        ListRoots,
+        Pending,
+        Root,
+        Sample,
+        SampleResult,
+    )
     from .content import (
         Audio,
         AudioContent,
         BlobResource,
-        Completion,
+        CompletionResult,
         ContentBlock,
         EmbeddedResource,
         Image,
         ImageContent,
-        Message,
+        PromptMessage,
         PromptResult,
         ResourceLink,
         TextContent,
@@ -57,22 +69,32 @@ __all__ = [
     "AudioContent",
     "BlobResource",
     "CapabilityNotDeclared",
-    "Completion",
+    "CompletionResult",
     "ConfigurationError",
     "ContentBlock",
     "Context",
+    "Elicit",
+    "ElicitResult",
+    "ElicitUrl",
     "EmbeddedResource",
     "FerroMCPError",
     "ForkedError",
     "Image",
     "ImageContent",
+    "InputRequired",
+    "InvalidAnswer",
     "Json",
+    "ListRoots",
     "MCPError",
-    "Message",
     "NoBackChannel",
+    "Pending",
+    "PromptMessage",
     "PromptResult",
     "ResourceLink",
     "ResourceNotFound",
+    "Root",
+    "Sample",
+    "SampleResult",
     "SerializationError",
     "Server",
     "TextContent",
@@ -89,9 +111,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        from . import content
+        from . import asking, content
 
-        return getattr(content, name)
+        return getattr(asking if name in asking.__all__ else content, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

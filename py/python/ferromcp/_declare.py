@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ._native import Handler, Schema, convert, dumps, loads
-from ._schema import NeedsPydantic, Plan, Shape, Shapes, structured_output
+from ._schema import NeedsPydantic, Plan, Shape, Shapes, structured_output, without_rounds
 from ._signature import EMPTY, Parameter, Signature, is_async, signature_of
 from .errors import ConfigurationError
 
-__all__ = ["Declared", "Kind", "completion", "prompt", "resource", "tool", "variables_of"]
+__all__ = ["Declared", "Kind", "Reentry", "completion", "prompt", "resource", "tool", "variables_of"]
 
 
 Kind: TypeAlias = Literal["tool", "resource", "template", "prompt", "completion"]
+Reentry: TypeAlias = Literal["replay", "held"]
+"""What becomes of a function while a modern client is asked: it ends and runs again, or it waits."""
 
 
 class Declared(NamedTuple):
@@ -42,6 +44,7 @@ def tool(
     input_schema: Mapping[str, Any] | None,
     output_schema: Mapping[str, Any] | None,
     structured: bool | None,
+    reentry: Reentry,
 ) -> Declared:
     """A tool. A schema that is given wins over the annotations; conversion follows the annotations all the
     same.
@@ -50,10 +53,11 @@ def tool(
     name = name or _name_of(function)
     where = f"tool '{name}'"
     schema, plans, defaults = _arguments(signature, where)
+    returns = without_rounds(signature.returns)
     if structured is None:
-        structured = output_schema is not None or structured_output(signature.returns)
+        structured = output_schema is not None or structured_output(returns)
     if structured and output_schema is None:
-        output_schema = _result_schema(signature.returns, where)
+        output_schema = _result_schema(returns, where)
     definition = {
         "name": name,
         "title": title,
@@ -65,7 +69,15 @@ def tool(
         "_meta": meta,
     }
     return _declared(
-        "tool", name, definition, function, signature, plans, defaults, structured=bool(structured)
+        "tool",
+        name,
+        definition,
+        function,
+        signature,
+        plans,
+        defaults,
+        structured=bool(structured),
+        reentry=reentry,
     )
 
 
@@ -81,6 +93,7 @@ def resource(
     annotations: Mapping[str, Any] | None,
     icons: Sequence[Mapping[str, Any]] | None,
     meta: Mapping[str, Any] | None,
+    reentry: Reentry,
 ) -> Declared:
     """A resource, or a template when the URI has variables; the function's parameters are those variables."""
     signature = signature_of(function)
@@ -107,7 +120,9 @@ def resource(
         "_meta": meta,
     }
     plans = _from_text(plans, schema)
-    return _declared(kind, uri, definition, function, signature, plans, defaults, mime_type)
+    return _declared(
+        kind, uri, definition, function, signature, plans, defaults, mime_type=mime_type, reentry=reentry
+    )
 
 
 def prompt(
@@ -118,6 +133,7 @@ def prompt(
     description: str | None,
     icons: Sequence[Mapping[str, Any]] | None,
     meta: Mapping[str, Any] | None,
+    reentry: Reentry,
 ) -> Declared:
     """A prompt. Its arguments come as text; one whose annotation is not `str` is read as JSON where it is
     JSON.
@@ -139,7 +155,7 @@ def prompt(
         "_meta": meta,
     }
     plans = _from_text(plans, schema)
-    return _declared("prompt", name, definition, function, signature, plans, defaults)
+    return _declared("prompt", name, definition, function, signature, plans, defaults, reentry=reentry)
 
 
 def completion(function: Callable[..., Any], ref: str, argument: str) -> Declared:
@@ -177,12 +193,21 @@ def _declared(
     signature: Signature,
     plans: dict[str, Plan],
     defaults: Callable[[dict[str, Any]], dict[str, Any]] | None,
-    mime_type: str | None = None,
     *,
+    reentry: Reentry,
+    mime_type: str | None = None,
     structured: bool = False,
 ) -> Declared:
     handler = _handler(
-        kind, key, function, signature, plans, structured=structured, defaults=defaults, mime_type=mime_type
+        kind,
+        key,
+        function,
+        signature,
+        plans,
+        structured=structured,
+        defaults=defaults,
+        mime_type=mime_type,
+        reentry=reentry,
     )
     return Declared(kind, key, dumps(_without_none(definition), key), handler, is_async(function))
 
@@ -198,6 +223,7 @@ def _handler(
     defaults: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     mime_type: str | None = None,
     names: Sequence[str] = (),
+    reentry: Reentry = "replay",
 ) -> Handler:
     return Handler(
         kind,
@@ -210,6 +236,7 @@ def _handler(
         defaults=defaults,
         mime_type=mime_type,
         names=list(names),
+        reentry=reentry,
     )
 
 

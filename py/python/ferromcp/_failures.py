@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from ._native import dumps
-from .errors import MCPError, ResourceNotFound, SerializationError, ToolError
+from .errors import CapabilityNotDeclared, MCPError, ResourceNotFound, SerializationError, ToolError
 
 __all__ = ["Failure", "failure"]
 
@@ -19,8 +19,8 @@ Failure = tuple[int | str, str, bytes | None]
 """What it is, the text, and the error's data as JSON text.
 
 What it is: a JSON-RPC code of host code's own choice, or one of `tool` (a result with isError),
-`invalid_params`, `internal` and `unknown_resource` (the text is its URI; empty: the one asked for), whose
-codes only the engine knows.
+`invalid_params`, `internal`, `unknown_resource` (the text is its URI; empty: the one asked for) and
+`capability` (the text names what the client has not declared), whose codes only the engine knows.
 """
 
 
@@ -30,6 +30,8 @@ def failure(kind: str, name: str, error: BaseException, argument: str | None) ->
     """
     if isinstance(error, MCPError):
         return error.code, error.message, None if error.data is None else dumps(error.data, "data")
+    if isinstance(error, CapabilityNotDeclared):
+        return "capability", error.capability, None
     if argument is not None:
         text = f"Invalid arguments for {kind} '{name}': {argument}: {error}"
         return ("tool" if kind == "tool" else "invalid_params"), text, None

@@ -5,6 +5,7 @@ from typing import Any, Final, Literal, TypeAlias, final
 __all__ = [
     "Call",
     "Handler",
+    "InputRequired",
     "Json",
     "Schema",
     "Server",
@@ -22,6 +23,7 @@ __all__ = [
 __version__: Final[str]
 
 _Text: TypeAlias = str | bytes
+_Questions: TypeAlias = Sequence[tuple[str, str, _Text]]
 _Kind: TypeAlias = Literal["tool", "resource", "template", "prompt", "completion"]
 
 @final
@@ -54,7 +56,14 @@ class Handler:
         defaults: Callable[[dict[str, Any]], Any] | None = None,
         mime_type: str | None = None,
         names: Sequence[str] | None = None,
+        reentry: Literal["replay", "held"] = "replay",
     ) -> Handler: ...
+
+@final
+class InputRequired:
+    """A round written by hand: what a function returns to ask, and to be called again with the answers."""
+
+    def __new__(cls, requests: _Text | None = None, state: str | None = None, /) -> InputRequired: ...
 
 @final
 class Call:
@@ -96,6 +105,16 @@ class Call:
     def request(
         self, method: str, params: _Text | None = None, timeout: float | None = None
     ) -> asyncio.Future[bytes]: ...
+    def ask(
+        self, questions: _Questions, timeout: float | None = None
+    ) -> asyncio.Future[list[bytes | Exception]]: ...
+    def ask_and_wait(
+        self, questions: _Questions, timeout: float | None = None
+    ) -> list[bytes | Exception]: ...
+    @property
+    def input_responses(self) -> dict[str, Any] | None: ...
+    @property
+    def request_state(self) -> str | None: ...
     def __call__(self, task: asyncio.Task[Any]) -> None: ...
 
 @final
@@ -116,8 +135,10 @@ class Server:
     ) -> None: ...
     def set_notification_handler(self, handler: Callable[[int, str, bytes | None], object], /) -> None: ...
     def set_stream_handler(self, handler: Callable[[int, str], object], /) -> None: ...
+    def set_subscription_handler(self, handler: Callable[[str, bool], object], /) -> None: ...
     def notify_changed(self, list: Literal["tools", "prompts", "resources"], /) -> None: ...
     def resource_updated(self, uri: str, /) -> None: ...
+    def set_state_keys(self, keys: Sequence[str], /) -> None: ...
     def notify_stream(self, stream: int, method: str, params: _Text | None = None) -> bool: ...
     def log_stream(self, stream: int, level: str, data: Any, logger: str | None = None) -> bool: ...
     def request(

@@ -16,7 +16,7 @@ from typing import Any
 from ._native import Json, dumps
 from .errors import SerializationError
 
-__all__ = ["completion", "plain", "prompt", "resource", "tool"]
+__all__ = ["completion", "plain", "prompt", "resource", "sampling", "tool"]
 
 ToolParts = tuple[bytes, bytes | None, bool, bytes | None]
 """Content array, structured content, is_error, `_meta`: each as JSON text."""
@@ -121,15 +121,23 @@ def prompt(value: Any) -> tuple[str | None, bytes]:
     return description, dumps([_message(item) for item in items], "messages")
 
 
-def _message(item: Any) -> Any:
+def sampling(value: Any) -> list[Any]:
+    """What a client's model is to go on from, as `messages`. A message may hold several blocks there."""
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return [_message(item, several=True) for item in items]
+
+
+def _message(item: Any, *, several: bool = False) -> Any:
     content = _content_module()
     role = "user"
-    if content is not None and isinstance(item, content.Message):
+    if content is not None and isinstance(item, content.PromptMessage):
         role, item = item.role, item.content
     elif isinstance(item, Mapping) and "role" in item and "content" in item:
         role, item = item["role"], item["content"]
     if role not in ("user", "assistant"):
         raise SerializationError(f"messages: role {role!r} is neither 'user' nor 'assistant'")
+    if several and isinstance(item, (list, tuple)):
+        return {"role": role, "content": _blocks(item, dicts=True)}
     return {"role": role, "content": _block(item, dicts=True)}
 
 
@@ -137,7 +145,7 @@ def completion(value: Any) -> tuple[bytes, int | None, bool | None]:
     """A completion function's return value: values array, total, whether there are more."""
     content = _content_module()
     total, more = None, None
-    if content is not None and isinstance(value, content.Completion):
+    if content is not None and isinstance(value, content.CompletionResult):
         value, total, more = value.values, value.total, value.has_more
     values = [] if value is None else [str(item) for item in value]
     if len(values) > 100:  # what one answer may carry

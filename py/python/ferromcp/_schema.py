@@ -19,10 +19,10 @@ import typing
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ._native import convert
+from ._native import InputRequired, convert
 from ._signature import EMPTY
 
-__all__ = ["NeedsPydantic", "Plan", "Shape", "Shapes", "structured_output"]
+__all__ = ["NeedsPydantic", "Plan", "Shape", "Shapes", "structured_output", "without_rounds"]
 
 Plan: typing.TypeAlias = Any
 """See the module's text; a recursive type that mypy can't spell usefully."""
@@ -276,6 +276,15 @@ class Shapes:
         return Shape(
             schema, lambda value: {key: convert(part, plans.get(key)) for key, part in value.items()}
         )
+
+
+def without_rounds(annotation: Any) -> Any:
+    """A return annotation without `InputRequired`, which asks and is no result."""
+    if typing.get_origin(annotation) not in (typing.Union, types.UnionType):
+        return annotation
+    parts = typing.get_args(annotation)
+    results = tuple(part for part in parts if part is not InputRequired)
+    return annotation if len(results) == len(parts) else typing.Union[results]  # noqa: UP007
 
 
 def structured_output(annotation: Any) -> bool:

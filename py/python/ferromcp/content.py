@@ -18,13 +18,13 @@ __all__ = [
     "Audio",
     "AudioContent",
     "BlobResource",
-    "Completion",
+    "CompletionResult",
     "ContentBlock",
     "EmbeddedResource",
     "Image",
     "ImageContent",
     "Json",
-    "Message",
+    "PromptMessage",
     "PromptResult",
     "ResourceLink",
     "TextContent",
@@ -191,7 +191,7 @@ class ToolResult:
 
 
 @dataclass(slots=True)
-class Message:
+class PromptMessage:
     """One message of a prompt."""
 
     content: Any
@@ -208,7 +208,7 @@ class PromptResult:
 
 
 @dataclass(slots=True)
-class Completion:
+class CompletionResult:
     """Completion values with the total number there is, and whether more than these exist."""
 
     values: Sequence[str]

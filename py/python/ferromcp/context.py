@@ -1,4 +1,4 @@
-"""The request that a function is serving: progress, log, cancellation, and who asks.
+"""The request that a function is serving: progress, log, cancellation, who asks, and asking back.
 
 Decides nothing about the protocol: each method hands over to the native call, which knows the peer's
 revision.
@@ -6,14 +6,18 @@ revision.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from ._native import Call
 
+if TYPE_CHECKING:
+    from .asking import ElicitResult, InputRequired, Pending, Request, Root, SampleResult
+
 __all__ = ["Context", "current_context"]
 
+T = TypeVar("T")
 LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 
 _current: ContextVar[Call] = ContextVar("ferromcp_call")
@@ -35,7 +39,9 @@ _DONE = _Done()
 class Context:
     """Asked for by a parameter annotated `Context`, or by `current_context()`.
 
-    Every method acts at once and may be awaited or not, so sync and async functions use it the same way.
+    What tells the peer something acts at once and may be awaited or not, so that sync and async functions use
+    it the same way. What asks it something gives a `Pending`: an async function awaits it, a sync one calls
+    `.wait()`.
     """
 
     __slots__ = ("_call",)
@@ -73,10 +79,126 @@ class Context:
         """`log("error", data)`."""
         return self.log("error", data, logger)
 
+    @overload
+    def elicit(
+        self,
+        message: str,
+        schema: Mapping[str, Any],
+        *,
+        key: str | None = None,
+        timeout: float | None = None,
+    ) -> Pending[ElicitResult[dict[str, Any]]]: ...
+
+    @overload
+    def elicit(
+        self, message: str, schema: type[T], *, key: str | None = None, timeout: float | None = None
+    ) -> Pending[ElicitResult[T]]: ...
+
+    def elicit(
+        self, message: str, schema: Any, *, key: str | None = None, timeout: float | None = None
+    ) -> Pending[ElicitResult[Any]]:
+        """Ask the user by a form: a pydantic model, dataclass or TypedDict, or the JSON Schema of a flat
+        object.
+
+        `key` tells this question from others; without one the order of asking does, which must then be the
+        same in every run. `timeout` bounds, in seconds, the wait for a legacy client; a modern one comes back
+        when it can.
+
+        Raises:
+            ConfigurationError: `schema` is none of these.
+        """
+        from .asking import Elicit, one
+
+        return one(self._call, Elicit(message, schema), key, timeout)
+
+    def elicit_url(
+        self, message: str, url: str, *, key: str | None = None, timeout: float | None = None
+    ) -> Pending[ElicitResult[None]]:
+        """Ask the user to visit a URL, for what must not go through the client. "accept" says that the user
+        agreed to.
+        """
+        from .asking import ElicitUrl, one
+
+        return one(self._call, ElicitUrl(message, url), key, timeout)
+
+    def sample(
+        self,
+        messages: str | Sequence[Any],
+        *,
+        max_tokens: int,
+        system_prompt: str | None = None,
+        temperature: float | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        tool_choice: Mapping[str, Any] | None = None,
+        model_preferences: Mapping[str, Any] | None = None,
+        stop_sequences: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        include_context: Literal["none", "thisServer", "allServers"] | None = None,
+        key: str | None = None,
+        timeout: float | None = None,
+    ) -> Pending[SampleResult]:
+        """Ask the client's model. `messages` is one text of the user's, or a list of texts,
+        `{"role", "content"}` and `PromptMessage`.
+        """
+        from .asking import Sample, one
+
+        request = Sample(
+            messages,
+            max_tokens=max_tokens,
+            system_prompt=system_prompt,
+            temperature=temperature,
+            tools=tools,
+            tool_choice=tool_choice,
+            model_preferences=model_preferences,
+            stop_sequences=stop_sequences,
+            metadata=metadata,
+            include_context=include_context,
+        )
+        return one(self._call, request, key, timeout)
+
+    def list_roots(self, *, key: str | None = None, timeout: float | None = None) -> Pending[list[Root]]:
+        """Ask which folders and files the client works on."""
+        from .asking import ListRoots, one
+
+        return one(self._call, ListRoots(), key, timeout)
+
+    def ask(
+        self, requests: Mapping[str, Request[Any]], *, timeout: float | None = None
+    ) -> Pending[dict[str, Any]]:
+        """Ask several things in one round: `Elicit`, `ElicitUrl`, `Sample` and `ListRoots` by key; their
+        results by the same keys.
+        """
+        from .asking import several
+
+        return several(self._call, requests, timeout)
+
+    def input_required(
+        self, requests: Mapping[str, Request[Any]] | None = None, state: str | None = None
+    ) -> InputRequired:
+        """A round by hand, to be returned: the client is asked, and then the function is called again with
+        `input_responses` and `request_state`. `state` goes through the client, which can neither read nor
+        change it.
+        """
+        from .asking import by_hand
+
+        return by_hand(requests, state)
+
+    @property
+    def input_responses(self) -> dict[str, Any] | None:
+        """What the client has answered to the round by hand: results by key, as MCP writes them, and of what
+        was asked alone. `Request.read` turns one into a value. None in the first call.
+        """
+        return self._call.input_responses
+
+    @property
+    def request_state(self) -> str | None:
+        """The `state` of the last round by hand."""
+        return self._call.request_state
+
     @property
     def cancelled(self) -> bool:
         """The peer no longer wants the answer. Sync functions poll this; async ones get
-        `asyncio.CancelledError`.
+        `asyncio.CancelledError`, as when the peer is asked and the function is going to run again.
         """
         return self._call.cancelled
 

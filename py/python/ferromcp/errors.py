@@ -12,6 +12,7 @@ __all__ = [
     "ConfigurationError",
     "FerroMCPError",
     "ForkedError",
+    "InvalidAnswer",
     "MCPError",
     "NoBackChannel",
     "ResourceNotFound",
@@ -59,12 +60,15 @@ class ResourceNotFound(FerroMCPError):
 
 
 class NoBackChannel(FerroMCPError):
-    """This peer can't be sent requests: its revision has none, or it is gone."""
+    """This peer can't be asked: its revision has no way to, or it is gone."""
 
 
 class CapabilityNotDeclared(NoBackChannel):
     """This client did not declare what the request needs, so it is not sent (2025-11-25 `basic/lifecycle`,
-    "Operation"). `capability` names it: `"sampling"`, `"elicitation"` or `"roots"`.
+    "Operation"). `capability` names it: `"roots"`, `"sampling"`, `"sampling.tools"`, `"elicitation.form"` or
+    `"elicitation.url"`.
+
+    Not caught it becomes the error that the peer's revision has for it (2026-07-28: -32021).
     """
 
     def __init__(self, capability: str) -> None:
@@ -75,9 +79,22 @@ class CapabilityNotDeclared(NoBackChannel):
         return f"the client did not declare the capability {self.capability!r}"
 
 
+class InvalidAnswer(FerroMCPError):
+    """The client's answer to a request of ours is not what was asked for; the text says why."""
+
+
 class SerializationError(FerroMCPError, TypeError):
     """A value has no JSON form. The text names the place: `result.items[3].price: NaN is not JSON`."""
 
 
 class ForkedError(FerroMCPError, RuntimeError):
     """A forked child used a server that its parent runs."""
+
+
+class CallOver(BaseException):
+    """Unwinds a sync function that nobody waits for any more: its client is asked, and the function runs
+    again with the answer, or the call was cancelled.
+
+    Like `asyncio.CancelledError` in an async one: `except Exception` passes it by, `finally` runs. Not to be
+    raised by host code, and not part of the package's names.
+    """

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import _declare
-from ._declare import Declared, Kind
+from ._declare import Declared, Kind, Reentry
 from ._native import Server as NativeServer
 from ._native import dumps
 from .errors import ConfigurationError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Server"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+Told = TypeVar("Told", bound=Callable[[str], object])
 Json = Mapping[str, Any]
 Icons = Sequence[Mapping[str, Any]]
 
@@ -39,10 +40,11 @@ class Server:
         icons: Icons | None = None,
         instructions: str | None = None,
         output_validation: Literal["strict", "warn", "off"] = "strict",
+        state_keys: Sequence[bytes | str] | None = None,
         config: Json | None = None,
     ) -> None:
         """`config` is merged over the engine's configuration: page size, cache hints, limits, revisions
-        ...
+        ... `state_keys`: see `set_state_keys`.
         """
         info = {
             "name": name,
@@ -61,8 +63,12 @@ class Server:
         }
         if instructions is not None:
             self._config["instructions"] = instructions
+        if state_keys is not None:
+            self._config["stateKeys"] = _in_base64(state_keys)
         self._config.update(config or {})
         self._declared: dict[tuple[str, str], Declared] = {}
+        # By whether it is told of a subscription or of its end.
+        self._told: dict[bool, Callable[[str], object]] = {}
         self._running: NativeServer | None = None
 
     # Tools
@@ -85,6 +91,7 @@ class Server:
         input_schema: Json | None = None,
         output_schema: Json | None = None,
         structured: bool | None = None,
+        reentry: Reentry = "replay",
     ) -> Callable[[F], F]: ...
 
     def tool(
@@ -101,8 +108,13 @@ class Server:
         input_schema: Json | None = None,
         output_schema: Json | None = None,
         structured: bool | None = None,
+        reentry: Reentry = "replay",
     ) -> Any:
-        """Serve the decorated function as a tool: `@server.tool`, with options in parentheses."""
+        """Serve the decorated function as a tool: `@server.tool`, with options in parentheses.
+
+        `reentry` says what becomes of the function while a modern client is asked (`Context.elicit` ...):
+        with "replay" it ends, and runs again with the answers; with "held" it waits in this process.
+        """
 
         def decorate(function: F) -> F:
             self.add_tool(
@@ -116,6 +128,7 @@ class Server:
                 input_schema=input_schema,
                 output_schema=output_schema,
                 structured=structured,
+                reentry=reentry,
             )
             return function
 
@@ -137,6 +150,7 @@ class Server:
         input_schema: Json | None = None,
         output_schema: Json | None = None,
         structured: bool | None = None,
+        reentry: Reentry = "replay",
     ) -> None:
         """Serve a function as a tool, also while the server is running."""
         self._add(
@@ -151,6 +165,7 @@ class Server:
                 input_schema=input_schema,
                 output_schema=output_schema,
                 structured=structured,
+                reentry=reentry,
             )
         )
 
@@ -173,6 +188,7 @@ class Server:
         annotations: Json | None = None,
         icons: Icons | None = None,
         meta: Json | None = None,
+        reentry: Reentry = "replay",
     ) -> Callable[[F], F]:
         """Serve the decorated function's value under a URI, or under every URI of a template such as
         `mem://{id}`.
@@ -190,6 +206,7 @@ class Server:
             annotations=annotations,
             icons=icons,
             meta=meta,
+            reentry=reentry,
         )
 
     def add_resource(
@@ -205,6 +222,7 @@ class Server:
         annotations: Json | None = None,
         icons: Icons | None = None,
         meta: Json | None = None,
+        reentry: Reentry = "replay",
     ) -> None:
         """Serve a function as a resource or template, also while the server is running."""
         self._add(
@@ -219,6 +237,7 @@ class Server:
                 annotations=annotations,
                 icons=icons,
                 meta=meta,
+                reentry=reentry,
             )
         )
 
@@ -230,6 +249,37 @@ class Server:
         """Tell the peers that watch this resource that it has changed."""
         if self._running is not None:
             self._running.resource_updated(uri)
+
+    def on_subscribed(self, function: Told, /) -> Told:
+        """Call the decorated function with a resource's URI when its first watcher is there: from then on
+        `resource_updated` has somebody to tell.
+
+        A sync function runs on the main thread, or where the loop runs, and should return soon; the task of
+        an async one runs on the loop. What it returns is not used; an error goes to the `ferromcp` logger.
+
+        Raises:
+            ConfigurationError: there is such a function already.
+        """
+        return self._tell(True, function)
+
+    def on_unsubscribed(self, function: Told, /) -> Told:
+        """Call the decorated function with a resource's URI when its last watcher is gone, be it with the
+        connection. Otherwise as `on_subscribed`.
+        """
+        return self._tell(False, function)
+
+    def _tell(self, subscribed: bool, function: Told) -> Told:
+        if subscribed in self._told:
+            name = "on_subscribed" if subscribed else "on_unsubscribed"
+            raise ConfigurationError(f"{name} has a function already")
+        self._told[subscribed] = function
+        if self._running is not None:
+            self._running.set_subscription_handler(self._subscription)
+        return function
+
+    def _subscription(self, uri: str, subscribed: bool) -> object:
+        function = self._told.get(subscribed)
+        return None if function is None else function(uri)
 
     # Prompts
 
@@ -247,6 +297,7 @@ class Server:
         description: str | None = None,
         icons: Icons | None = None,
         meta: Json | None = None,
+        reentry: Reentry = "replay",
     ) -> Callable[[F], F]: ...
 
     def prompt(
@@ -259,11 +310,20 @@ class Server:
         description: str | None = None,
         icons: Icons | None = None,
         meta: Json | None = None,
+        reentry: Reentry = "replay",
     ) -> Any:
         """Serve the decorated function as a prompt: `@server.prompt`, with options in parentheses."""
 
         def decorate(function: F) -> F:
-            self.add_prompt(function, name=name, title=title, description=description, icons=icons, meta=meta)
+            self.add_prompt(
+                function,
+                name=name,
+                title=title,
+                description=description,
+                icons=icons,
+                meta=meta,
+                reentry=reentry,
+            )
             return function
 
         if function is not None and not isinstance(function, str):
@@ -280,10 +340,19 @@ class Server:
         description: str | None = None,
         icons: Icons | None = None,
         meta: Json | None = None,
+        reentry: Reentry = "replay",
     ) -> None:
         """Serve a function as a prompt, also while the server is running."""
         self._add(
-            _declare.prompt(function, name=name, title=title, description=description, icons=icons, meta=meta)
+            _declare.prompt(
+                function,
+                name=name,
+                title=title,
+                description=description,
+                icons=icons,
+                meta=meta,
+                reentry=reentry,
+            )
         )
 
     def remove_prompt(self, name: str) -> bool:
@@ -297,6 +366,23 @@ class Server:
     def add_completion(self, function: Callable[..., Any], ref: str, argument: str) -> None:
         """Complete an argument with a function from the text so far to the values that fit."""
         self._add(_declare.completion(function, ref, argument))
+
+    # Asking
+
+    def set_state_keys(self, keys: Sequence[bytes | str]) -> None:
+        """Secret keys for what a modern client carries while it is asked, also while the server is running:
+        32 bytes each, or those in base64.
+
+        The first one seals, all of them open, so that a new key is put in front of the old one. Servers that
+        share them serve each other's retries; without any this process has one of its own.
+
+        Raises:
+            ConfigurationError: a key is none.
+        """
+        encoded = _in_base64(keys)
+        if self._running is not None:
+            self._running.set_state_keys(encoded)
+        self._config["stateKeys"] = encoded
 
     # Running
 
@@ -363,6 +449,8 @@ class Server:
         native = NativeServer(dumps(self._config))
         for item in self._declared.values():
             native.add(item.kind, item.definition, item.handler)
+        if self._told:
+            native.set_subscription_handler(self._subscription)
         self._running = native
         return native
 
@@ -387,3 +475,9 @@ class Server:
             return function
 
         return decorate
+
+
+def _in_base64(keys: Sequence[bytes | str]) -> list[str]:
+    from base64 import b64encode
+
+    return [key if isinstance(key, str) else b64encode(key).decode("ascii") for key in keys]

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from warm import WarmProcess
+
 Message = dict[str, Any]
 
 HERE = Path(__file__).parent
@@ -48,19 +50,24 @@ def ours(server: str, *options: str) -> list[str]:
 
 
 class RawPeer:
-    """One process and one era."""
+    """One process and one era.
 
-    def __init__(self, command: list[str], era: str, **environment: str) -> None:
+    The process is forked from one that has the SDKs (see `warm`), unless it is to be a new one, or has an
+    environment of its own.
+    """
+
+    def __init__(self, command: list[str], era: str, *, new: bool = False, **environment: str) -> None:
         self.era = era
+        # A file: a pipe that nobody reads would stop a server that logs much.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the process
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            # A file: a pipe that nobody reads would stop a server that logs much.
-            stderr=self._log,
-            env={**os.environ, **environment},
-        )
+        env = {**os.environ, **environment}
+        self.process: subprocess.Popen[bytes] | WarmProcess
+        if new or environment:
+            pipe = subprocess.PIPE
+            self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._log, env=env)
+        else:
+            assert command[0] == sys.executable
+            self.process = WarmProcess(command[1:], stderr=self._log.fileno(), environment=env)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self._in, self._out = self.process.stdin.fileno(), self.process.stdout.fileno()

@@ -143,8 +143,6 @@ FASTMCP = [
     call("add", a=5, b=6),
 ]
 
-# What the engine refuses by itself never reaches middleware; so the rows that middleware is asked about come
-# first.
 MIDDLEWARE = [
     ("lists tools", "tools/list", None),
     ("reads text", "resources/read", {"uri": "mem://note"}),
@@ -202,6 +200,17 @@ def _changes() -> Iterator[Row]:
     yield call("n_what_was_seen")
 
 
+# Middleware sees a ping, and what is refused before any handler.
+_REFUSED: list[Row] = [
+    ("pings", "ping", None),
+    ("call without a name", "tools/call", {"arguments": {}}),
+    ("method that nobody has", "does/not/exist", {"a": 1}),
+    ("token that is none", "tools/call", {"name": "add", "_meta": {"progressToken": []}}),
+    ("cursor that is none", "tools/list", {"cursor": 5}),
+    ("level that is none", "logging/setLevel", {"level": "loud"}),
+    ("read of nothing", "resources/read", {}),
+]
+
 WATCHING: list[Row] = [
     call("what_was_seen"),
     ("lists tools", "tools/list", None),
@@ -231,8 +240,8 @@ WATCHING: list[Row] = [
     call("what_was_seen"),
     *_deeds(),
     *_changes(),
-    # The engine refuses this, and no middleware sees it.
-    ("call without a name", "tools/call", {"arguments": {}}),
+    *_REFUSED,
+    call("what_was_seen"),
 ]
 
 BUNDLED: list[Row] = [

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rawpeer import SERVERS, RawPeer, ours
+from warm import WarmProcess
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 FASTMCP = "from fastmcp import FastMCP\n"
@@ -30,7 +32,20 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 Write = Callable[..., Path]
 
 
-def ferromcp(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+def ferromcp(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = ["-m", "ferromcp", *map(str, arguments)]
+    with tempfile.TemporaryFile() as log:
+        process = WarmProcess(command, stderr=log.fileno(), environment=os.environ)
+        process.stdin.close()
+        with process.stdout:
+            written = process.stdout.read().decode()
+        code = process.wait(60)
+        log.seek(0)
+        return subprocess.CompletedProcess(command, code, written, log.read().decode())
+
+
+def new_ferromcp(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The same in a process that has imported nothing before."""
     return subprocess.run(
         [sys.executable, "-m", "ferromcp", *map(str, arguments)],
         input="",
@@ -52,8 +67,9 @@ def fails(*arguments: object) -> str:
     return lines[0].removeprefix("ferromcp: ")
 
 
-def answers(path: object, *options: str, tool: str = "hello") -> str:
-    with RawPeer([sys.executable, "-m", "ferromcp", "run", str(path), *options], "legacy") as peer:
+def answers(path: object, *options: str, tool: str = "hello", new: bool = False) -> str:
+    command = [sys.executable, "-m", "ferromcp", "run", str(path), *options]
+    with RawPeer(command, "legacy", new=new) as peer:
         peer.handshake()
         result = peer.request("tools/call", {"name": tool, "arguments": {}}, 1)[-1]["result"]
         text: str = result["content"][0]["text"]
@@ -74,7 +90,7 @@ def server(value: str = "'hi'", name: str = "mcp") -> str:
 
 def test_the_only_server_of_a_file_is_served_and_its_main_block_does_not_run(write: Write) -> None:
     source = server("__name__", "quaint") + "\nif __name__ == '__main__':\n    raise SystemExit('ran')\n"
-    assert answers(write(source, "my_server.py")) == "my_server"
+    assert answers(write(source, "my_server.py"), new=True) == "my_server"
 
 
 def test_the_usual_name_wins_over_others(write: Write) -> None:
@@ -110,7 +126,7 @@ def test_a_file_of_a_package_is_loaded_as_a_part_of_it(write: Write) -> None:
 
 
 def test_a_file_may_have_the_name_of_a_module_that_is_loaded(write: Write) -> None:
-    assert answers(write(server(), "argparse.py")) == "hi"
+    assert answers(write(server(), "argparse.py"), new=True) == "hi"
 
 
 def test_what_a_file_prints_while_it_loads_stays_off_the_wire(write: Write) -> None:
@@ -198,7 +214,7 @@ def test_a_road_that_is_none_or_does_not_fit(write: Write) -> None:
 
 
 def test_explain_says_the_road_and_why() -> None:
-    plain = ferromcp("explain", SERVERS / "compared_fastmcp.py")
+    plain = new_ferromcp("explain", SERVERS / "compared_fastmcp.py")
     assert plain.stdout == "fastmcp.FastMCP (fastmcp 4.2.3, mcp 2.3.0): direct\n"
     watched = ferromcp("explain", SERVERS / "compared_middleware.py")
     assert watched.stdout.endswith(": middleware; it has middleware (Watch)\n")
@@ -244,7 +260,7 @@ def test_an_unknown_version_takes_a_slower_road_and_says_so_once(
 
 
 def test_an_unknown_generation_is_refused(tmp_path: Path) -> None:
-    ended = ferromcp("run", SERVERS / "compared_mcpserver.py", **pretended(tmp_path, mcp="3.0.0"))
+    ended = new_ferromcp("run", SERVERS / "compared_mcpserver.py", **pretended(tmp_path, mcp="3.0.0"))
     assert ended.returncode == 2
     assert ended.stderr == "ferromcp: mcp 3.0.0 can't be served: supported is mcp 2.x (2.3.0)\n"
 
@@ -252,7 +268,7 @@ def test_an_unknown_generation_is_refused(tmp_path: Path) -> None:
 def test_run_and_serve_with_one_changed_line(write: Write) -> None:
     for last in ("ferromcp.run(mcp)", "import asyncio\nasyncio.run(ferromcp.serve(mcp))"):
         path = write("import ferromcp\n" + server() + f"\n{last}\n")
-        with RawPeer([sys.executable, str(path)], "modern") as peer:
+        with RawPeer([sys.executable, str(path)], "modern", new=True) as peer:
             found = peer.request("tools/call", {"name": "hello", "arguments": {}}, 1)[-1]
             assert found["result"]["content"][0]["text"] == "hi"
             assert peer.close() == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -84,15 +85,14 @@ async def visit(command: list[str], mode: str) -> Log:
 
 
 @functools.cache
-def expected(server: str, era: str) -> Log:
-    return anyio.run(visit, stock(server), MODES[era])
+def visited(serve: Callable[[str], list[str]], server: str, era: str) -> Log:
+    return anyio.run(visit, serve(server), MODES[era])
 
 
 @pytest.mark.parametrize("era", MODES)
 @pytest.mark.parametrize("server", SERVERS)
 def test_the_client_sees_no_difference(server: str, era: str) -> None:
-    found = anyio.run(visit, ours(server), MODES[era])
-    wanted = expected(server, era)
+    found, wanted = visited(ours, server, era), visited(stock, server, era)
     different = [(mine, theirs) for mine, theirs in zip(found, wanted, strict=False) if mine != theirs]
     assert different == []
     assert len(found) == len(wanted)
@@ -100,7 +100,7 @@ def test_the_client_sees_no_difference(server: str, era: str) -> None:
 
 @pytest.mark.parametrize("era", MODES)
 def test_the_callbacks_were_really_called(era: str) -> None:
-    log = anyio.run(visit, ours("compared_fastmcp.py"), MODES[era])
+    log = visited(ours, "compared_fastmcp.py", era)
     kinds = {entry[0] if isinstance(entry, tuple) else entry for entry in log if not isinstance(entry, dict)}
     wanted = {"progress", "log", "elicitation"}
     if era == "legacy":

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ferromcp import Server
-from ferromcp._declare import Declared, Kind, variables_of
+from ferromcp._declare import Declared, Kind, Reentry, variables_of
 from ferromcp._native import Call, Handler, loads
 from ferromcp._native import Server as NativeServer
 
@@ -94,12 +94,20 @@ class Catalogue:
             for name in names:
                 assert remove(name), f"there is no {name} to remove"
 
-    def add_ready_made(self, kind: Kind, definition: dict[str, Any], function: Callable[..., Any]) -> None:
+    def add_ready_made(
+        self,
+        kind: Kind,
+        definition: dict[str, Any],
+        function: Callable[..., Any],
+        reentry: Reentry = "replay",
+    ) -> None:
         """Declares an entry by its definition as it stands."""
         key = str(definition.get(KEYS[kind], ""))
         is_async = self.loop is not None
         mime_type = as_python(definition.get("mimeType"))
-        handler = Handler(kind, key, function, is_async=is_async, context="ctx_", mime_type=mime_type)
+        handler = Handler(
+            kind, key, function, is_async=is_async, context="ctx_", mime_type=mime_type, reentry=reentry
+        )
         self.server._add(Declared(kind, key, write(definition).encode(), handler, is_async))
 
     def start(self) -> NativeServer:
@@ -114,19 +122,22 @@ class Catalogue:
 
     def _add(self, kind: Kind, entry: dict[str, Any]) -> None:
         definition, key = entry["definition"], str(entry["definition"].get(KEYS[kind], ""))
-        acts = entry.get("behaviour", [])
+        acts, reentry = entry.get("behaviour", []), as_python(entry.get("reentry", "replay"))
         function = self.host.function(kind, key, acts)
         if kind in SAYS and set(definition) <= SAYS[kind] and "name" in definition:
-            self._declare(kind, as_python(definition), function)
+            self._declare(kind, as_python(definition), function, reentry)
         else:
-            self.add_ready_made(kind, definition, function)
+            self.add_ready_made(kind, definition, function, reentry)
         for argument, completion in entry.get("completions", {}).items():
             if f"{key}/{argument}" not in self._whole:
                 complete = self.host.completion(key, argument, completion)
                 self.server.completion(key, str(argument))(complete)
 
-    def _declare(self, kind: Kind, definition: dict[str, Any], function: Callable[..., Any]) -> None:
+    def _declare(
+        self, kind: Kind, definition: dict[str, Any], function: Callable[..., Any], reentry: Reentry
+    ) -> None:
         options = {PARAMETERS.get(name, name): value for name, value in definition.items()}
+        options["reentry"] = reentry
         if kind == "tool":
             self.server.add_tool(function, **options)
             return

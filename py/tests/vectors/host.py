@@ -18,7 +18,7 @@ from typing import Any
 
 from ferromcp import (
     BlobResource,
-    Completion,
+    CompletionResult,
     Context,
     Json,
     MCPError,
@@ -30,7 +30,9 @@ from ferromcp import (
     ToolResult,
 )
 from ferromcp._native import dumps
+from ferromcp.errors import CallOver
 
+from .rounds import Input, handed_back, next_act, round_by_hand
 from .text import Number, as_python, parse, write
 
 __all__ = ["DEADLINE", "Ask", "Held", "Host"]
@@ -44,7 +46,7 @@ POLL = 0.002
 ASIDE = {"log", "notify", "progress"}
 
 Acts = list[dict[str, Any]]
-Steps = Generator["Held | Ask", Any, Any]
+Steps = Generator["Held | Ask | Input", Any, Any]
 
 
 class Held:
@@ -125,12 +127,15 @@ class Host:
                 self._count(-1)
 
         def serve_here(ctx_: Context, **arguments: Any) -> Any:
-            steps = self._begin(what, key, acts, ctx_, arguments)
+            steps, given = self._begin(what, key, acts, ctx_, arguments), None
             try:
                 while True:
-                    self._wait_here(next(steps), key, ctx_)
+                    given = self._wait_here(steps.send(given), key, ctx_)
             except StopIteration as end:
                 return end.value
+            except CallOver:
+                self._note(self._cancelled, key)
+                raise
             finally:
                 self._count(-1)
 
@@ -139,14 +144,14 @@ class Host:
     def completion(self, key: str, argument: str, operand: dict[str, Any]) -> Callable[[str], Any]:
         """The function behind one completion."""
 
-        def complete(value: str) -> Completion:
+        def complete(value: str) -> CompletionResult:
             self._note(self._called, f"{key}/{argument}")
             if "raise" in operand:
                 raise RuntimeError(str(operand["raise"]))
             values = [str(item) for item in operand["values"] if item.startswith(value)]
-            return Completion(values, as_python(operand.get("total")), operand.get("hasMore"))
+            return CompletionResult(values, as_python(operand.get("total")), operand.get("hasMore"))
 
-        async def complete_on_loop(value: str) -> Completion:
+        async def complete_on_loop(value: str) -> CompletionResult:
             return complete(value)
 
         return complete if self.loop is None else complete_on_loop
@@ -213,9 +218,19 @@ class Host:
 
     def _steps(self, what: str, acts: Acts, ctx: Context, arguments: dict[str, Any]) -> Steps:
         answered = _failed("unavailable")
-        for number, act in enumerate(acts, 1):
+        inputs: list[Any] = []
+        first = next_act(acts, ctx)
+        for number, act in enumerate(acts[first:], first + 1):
             ((verb, operand),) = act.items()
-            if verb == "wait":
+            if verb == "input":
+                inputs += yield Input(operand)
+            elif verb == "inputs":
+                return _said(what, dumps(inputs).decode())
+            elif verb == "round":
+                return round_by_hand(operand, ctx)
+            elif verb == "handedBack":
+                return _said(what, handed_back(ctx))
+            elif verb == "wait":
                 yield Held(self.loop)
             elif verb == "ask":
                 answered = yield Ask(operand)
@@ -235,8 +250,8 @@ class Host:
         # One road for those who pass JSON on as it is, the other for values that Python has made of it.
         return arguments if self.loop is None else Json(write(parse(ctx.native.params).get("arguments", {})))
 
-    async def _wait_on_loop(self, pause: Held | Ask, key: str, ctx: Context) -> ToolResult | None:
-        if isinstance(pause, Ask):
+    async def _wait_on_loop(self, pause: Held | Ask | Input, key: str, ctx: Context) -> Any:
+        if not isinstance(pause, Held):
             self._count(-1)
             try:
                 return await pause.wait(ctx)
@@ -252,7 +267,13 @@ class Host:
             raise
         return None
 
-    def _wait_here(self, pause: Held | Ask, key: str, ctx: Context) -> None:
+    def _wait_here(self, pause: Held | Ask | Input, key: str, ctx: Context) -> Any:
+        if isinstance(pause, Input):
+            self._count(-1)
+            try:
+                return pause.wait_here(ctx)
+            finally:
+                self._count(+1)
         assert isinstance(pause, Held), "a plain function can't ask the client"
         self._hold(pause, key)
         told = False
@@ -260,6 +281,7 @@ class Host:
             if ctx.cancelled and not told:
                 told = True
                 self._note(self._cancelled, key)
+        return None
 
     def _hold(self, pause: Held, key: str) -> None:
         with self._changed:
@@ -296,6 +318,11 @@ def _aside(verb: str, operand: Any, ctx: Context) -> None:
             ctx.log(level, data, logger)
         case "notify":
             ctx.native.notify(operand["method"], write(operand["params"]) if "params" in operand else None)
+
+
+def _said(what: str, text: str) -> Any:
+    """A text, which as a resource's is of no certain type."""
+    return TextResource(text) if what in ("resource", "template") else text
 
 
 def _answer(what: str, verb: str, operand: Any, ctx: Context, arguments: dict[str, Any]) -> Any:

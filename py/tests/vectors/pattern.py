@@ -37,6 +37,8 @@ def resolve(value: Any, names: Mapping[str, Any]) -> Any:
     if isinstance(value, str) and not isinstance(value, Number) and value.startswith("$"):
         return value[1:] if value.startswith("$$") else resolve(names[value[1:]], names)
     if isinstance(value, dict):
+        if set(value) == {"$join"}:
+            return "".join(resolve(value["$join"], names))
         return {key: resolve(item, names) for key, item in value.items()}
     if isinstance(value, list):
         return [resolve(item, names) for item in value]

@@ -26,7 +26,17 @@ MODERN = parse(
 }"""
 )
 
-TIMES = {"callTimeoutMs", "coalesceMs", "drainMs"}
+CAPABLE = {
+    **MODERN,
+    "io.modelcontextprotocol/clientCapabilities": parse(
+        '{"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}, "context": {}}, "roots": {}}'
+    ),
+}
+
+# What this runner can do beyond the plain format.
+ABLE = {"ask"}
+
+TIMES = {"callTimeoutMs", "coalesceMs", "drainMs", "heldMs", "requestStateTtlMs"}
 
 
 class Road(Enum):
@@ -39,6 +49,7 @@ class Road(Enum):
 class VectorSkip(Enum):
     """Why a vector does not run at all."""
 
+    NEEDS = "it needs what this runner can't do"
     CLOCK = "its limits hold a time, which only a runner with a clock of its own can let pass"
     CONNECTIONS = "a server of this door has one connection"
     ASKS = "a request to the client is awaited on a loop"
@@ -64,10 +75,10 @@ SHARED = read(FOLDER / "server.json")
 
 def cases(vector: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Names, list[Any]]]:
     """For each object of `each`: the server, the names and the steps."""
-    strangers = set(vector) - {"name", "about", "requirements", "server", "each", "steps"}
+    strangers = set(vector) - {"name", "about", "requirements", "needs", "server", "each", "steps"}
     assert not strangers, f"unknown members {strangers}"
     for case in vector.get("each", [{}]):
-        names = {"modern": MODERN, **case}
+        names = {"modern": MODERN, "capable": CAPABLE, **case}
         server = resolve({**SHARED, **vector.get("server", {})}, names)
         names["identity"] = {"io.modelcontextprotocol/serverInfo": server["info"]}
         # A whole step may be a name. What is bound later stands inside of steps.
@@ -77,6 +88,8 @@ def cases(vector: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Names, list[
 
 def vector_skip(name: str, vector: dict[str, Any], road: Road) -> VectorSkip | None:
     """Why this vector does not run on this road, if it does not."""
+    if not set(vector.get("needs", [])) <= ABLE:
+        return VectorSkip.NEEDS
     for server, _, steps in cases(vector):
         if TIMES & set(server.get("limits", {})):
             return VectorSkip.CLOCK

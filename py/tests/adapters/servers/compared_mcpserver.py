@@ -26,7 +26,14 @@ async def lifespan(server: MCPServer[Any]) -> AsyncIterator[dict[str, str]]:
     yield {"greeting": "hello"}
 
 
-mcp = MCPServer("compared", version="1.2.3", instructions="Compare me.", lifespan=lifespan)
+mcp = MCPServer(
+    "compared",
+    version="1.2.3",
+    instructions="Compare me.",
+    lifespan=lifespan,
+    # Nobody compares what it logs, and a traceback there takes as long as fifty calls.
+    log_level="CRITICAL",
+)
 seen: contextvars.ContextVar[int] = contextvars.ContextVar("seen", default=0)
 
 

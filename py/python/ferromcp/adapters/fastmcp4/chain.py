@@ -12,10 +12,13 @@ from functools import partial
 from typing import Any
 
 from fastmcp import FastMCP
+from fastmcp.server.low_level import FastMCPServerMiddleware
 from fastmcp.server.middleware import Middleware, MiddlewareContext
 from fastmcp.server.middleware.tool_injection import ToolInjectionMiddleware
 
-__all__ = ["HOOKS", "Chain", "looks_at_calls"]
+from ..mcp2.config import looks_at_pings as looks_at_pings_below
+
+__all__ = ["HOOKS", "Chain", "looks_at_calls", "looks_at_pings"]
 
 CallNext = Callable[[MiddlewareContext[Any]], Awaitable[Any]]
 
@@ -26,6 +29,15 @@ HOOKS = ("__call__", "_dispatch_handler", "on_message", "on_request", "on_call_t
 def looks_at_calls(middleware: Any) -> bool:
     """Whether a `tools/call` does more than pass through this middleware."""
     return not isinstance(middleware, Middleware) or _has_own(middleware, *HOOKS)
+
+
+def looks_at_pings(app: FastMCP[Any]) -> bool:
+    """Whether the app has middleware that would see a `ping`: what sees messages of every kind."""
+    hooks = [hook for hook in HOOKS if hook != "on_call_tool"]
+    below = [part for part in app._mcp_server.middleware if type(part) is not FastMCPServerMiddleware]
+    return looks_at_pings_below(below) or any(
+        not isinstance(part, Middleware) or _has_own(part, *hooks) for part in app.middleware
+    )
 
 
 class Chain:

@@ -10,6 +10,7 @@ from fastmcp.server.low_level import FastMCPServerMiddleware
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
 from ..mcp2.handler import HandlerAdapter
+from .chain import looks_at_pings
 from .lifespan import stdio_lifespan
 
 __all__ = ["FastMCPHandlerAdapter"]
@@ -24,6 +25,9 @@ class FastMCPHandlerAdapter(HandlerAdapter):
 
     def app_lifespan(self) -> AbstractAsyncContextManager[Any]:
         return stdio_lifespan(self.app)
+
+    def looks_at_pings(self) -> bool:
+        return looks_at_pings(self.app)
 
     def has_nothing_to_do(self, middleware: Any) -> bool:
         # Fastmcp's own part has something to do, and `handle` lets it.

@@ -14,6 +14,7 @@ from fastmcp.server.dependencies import _current_server
 
 from ..mcp2.runner import RunnerAdapter
 from ..mcp2.streams import StreamsAdapter
+from .chain import looks_at_pings
 
 __all__ = ["FastMCPRunnerAdapter", "FastMCPStreamsAdapter", "request_variables", "stdio_lifespan"]
 
@@ -56,6 +57,9 @@ class FastMCPRunnerAdapter(RunnerAdapter):
     def app_lifespan(self) -> AbstractAsyncContextManager[Any]:
         return stdio_lifespan(self.app)
 
+    def looks_at_pings(self) -> bool:
+        return looks_at_pings(self.app)
+
 
 class FastMCPStreamsAdapter(StreamsAdapter):
     """A `FastMCP` on the streams road."""
@@ -66,3 +70,6 @@ class FastMCPStreamsAdapter(StreamsAdapter):
 
     def app_lifespan(self) -> AbstractAsyncContextManager[Any]:
         return stdio_lifespan(self.app)
+
+    def looks_at_pings(self) -> bool:
+        return looks_at_pings(self.app)

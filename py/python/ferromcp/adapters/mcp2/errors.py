@@ -10,13 +10,13 @@ import logging
 from typing import Any
 
 from mcp.shared.exceptions import MCPError as SdkError
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_PARAMS
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from pydantic import ValidationError
 
 from ...errors import MCPError, NoBackChannel
 from .text import decode, encode
 
-__all__ = ["closed", "from_engine", "to_engine"]
+__all__ = ["closed", "from_engine", "to_engine", "unknown_method"]
 
 logger = logging.getLogger("ferromcp.adapters")
 
@@ -37,6 +37,13 @@ def to_engine(error: Exception, method: str, *, modern: bool) -> MCPError:
     logger.error("handler for %r raised", method, exc_info=error)
     # 0 is no code that JSON-RPC reserves; it is what these SDK versions answer to legacy peers.
     return MCPError(0, str(error))
+
+
+def unknown_method(method: str) -> MCPError:
+    """The server does not have this method, whatever its parameters are (2026-07-28 schema,
+    MethodNotFoundError). In the words of the SDK.
+    """
+    return MCPError(METHOD_NOT_FOUND, "Method not found", method)
 
 
 def from_engine(error: Exception) -> SdkError:

@@ -18,11 +18,12 @@ from mcp.server.runner import ServerRunner, aclose_shielded, serve_connection, s
 from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.transport_context import TransportContext
 from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from .channel import CallChannel, Progress, StreamChannel
-from .config import engine_config
+from .config import engine_config, is_served, looks_at_pings
 from .dispatcher import NativeDispatcher
-from .errors import to_engine
+from .errors import to_engine, unknown_method
 from .text import decode, encode
 
 if TYPE_CHECKING:
@@ -79,7 +80,11 @@ class RunnerAdapter:
         self._peers: dict[int, Peer] = {}
 
     def config(self) -> bytes:
-        return encode(engine_config(self.server))
+        return encode(engine_config(self.server, pings=self.looks_at_pings()))
+
+    def looks_at_pings(self) -> bool:
+        """Whether anything of the app's would see a `ping`."""
+        return looks_at_pings(self.server.middleware)
 
     def bind(self, native: NativeServer) -> None:
         self.native = native
@@ -113,6 +118,11 @@ class RunnerAdapter:
             if call.method == "initialize":
                 return encode(await self._open(peer, call, params))
             return encode(await peer.dispatcher.serve(call, params))
+        except ValidationError as error:
+            # The SDK looks at the parameters first, also for a method that it has no handler for.
+            if is_served(self.server, call.method):
+                raise to_engine(error, call.method, modern=modern) from error
+            raise unknown_method(call.method) from error
         except Exception as error:
             raise to_engine(error, call.method, modern=modern) from error
 

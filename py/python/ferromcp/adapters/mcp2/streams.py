@@ -22,7 +22,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ...errors import MCPError
 from .channel import ask_peer
-from .config import engine_config
+from .config import engine_config, is_served, looks_at_pings
+from .errors import unknown_method
 from .text import decode, encode
 
 if TYPE_CHECKING:
@@ -47,7 +48,11 @@ class StreamsAdapter:
         self._pairs: dict[tuple[int, bool], _Pair] = {}
 
     def config(self) -> bytes:
-        return encode(engine_config(self.server))
+        return encode(engine_config(self.server, pings=self.looks_at_pings()))
+
+    def looks_at_pings(self) -> bool:
+        """Whether anything of the app's would see a `ping`."""
+        return looks_at_pings(self.server.middleware)
 
     def bind(self, native: NativeServer) -> None:
         self._native = native
@@ -78,7 +83,13 @@ class StreamsAdapter:
                 # The engine has shaken hands with the peer alone. Whatever comes next waits behind this in
                 # the stream.
                 pair.open(call)
-        return await pair.serve(call)
+        try:
+            return await pair.serve(call)
+        except MCPError as error:
+            # The SDK looks at the parameters first, also for a method that it has no handler for.
+            if error.code == mcp_types.INVALID_PARAMS and not is_served(self.server, call.method):
+                raise unknown_method(call.method) from None
+            raise
 
     def _notified(self, stream: int, method: str, params: bytes | None) -> None:
         # The engine has told of these two in ways of its own.
