@@ -191,3 +191,44 @@ fn modern_peers_take_no_requests() {
     let refused = pair.server.request(pair.stream, Some(key), "roots/list", None, None, 0);
     assert_eq!(refused, Err(LocalError::NoBackChannel));
 }
+
+#[test]
+fn what_is_disabled_is_not_there_for_peers_and_comes_back() {
+    let mut pair =
+        Pair::new(ferromcp_engine::ServerConfig { page_size: 2, ..ferromcp_engine::ServerConfig::new("s", "1") })
+            .expect("a good configuration");
+    for (tag, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
+        let tool = format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#);
+        pair.server.add_tool(&tool, tag as u64, 0).expect("a good tool");
+    }
+    pair.advance(20);
+    let listed = |pair: &mut Pair, cursor: &str| {
+        pair.modern("1", "tools/list", cursor);
+        let page = json(&pair.take())["result"].clone();
+        let names: Vec<_> = page["tools"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|tool| tool["name"].as_str().expect("a name").to_owned())
+            .collect();
+        (names.join(""), page["nextCursor"].as_str().map(str::to_owned))
+    };
+    let (first, cursor) = listed(&mut pair, "");
+    assert_eq!(first, "ab");
+    listen(&mut pair, r#""s""#, r#"{"toolsListChanged":true}"#);
+    for (name, known) in [("b", true), ("c", true), ("c", true), ("z", false)] {
+        assert_eq!(pair.server.enable_tool(name, false, pair.now), known);
+    }
+    pair.advance(10);
+    assert!(pair.take().contains("notifications/tools/list_changed"));
+    assert!(pair.sent.is_empty(), "one notification for both");
+    assert_eq!(listed(&mut pair, ""), ("ad".into(), None));
+    // The place behind an entry that is hidden now is still a place.
+    let cursor = format!(r#""cursor":"{}""#, cursor.expect("there is more"));
+    assert_eq!(listed(&mut pair, &cursor), ("d".into(), None));
+    pair.modern("2", "tools/call", r#""name":"b""#);
+    assert_eq!(error_code(&pair.take()), code::INVALID_PARAMS);
+    assert!(pair.server.enable_tool("b", true, pair.now));
+    let (again, more) = listed(&mut pair, "");
+    assert!(again == "ab" && more.is_some());
+}

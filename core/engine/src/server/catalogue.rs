@@ -81,6 +81,8 @@ struct Entry<T> {
     key: String,
     definition: String,
     compiled: Arc<T>,
+    /// Off: it is here, and for a peer it is not.
+    enabled: bool,
 }
 
 impl<T> Default for List<T> {
@@ -90,16 +92,19 @@ impl<T> Default for List<T> {
 }
 
 impl<T> List<T> {
+    /// Whether there is nothing, enabled or not.
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&Arc<T>> {
-        self.index.get(key).map(|at| &self.entries[*at].compiled)
+        let entry = &self.entries[*self.index.get(key)?];
+        entry.enabled.then_some(&entry.compiled)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Arc<T>)> {
-        self.entries.iter().map(|entry| (entry.key.as_str(), &entry.compiled))
+        let enabled = self.entries.iter().filter(|entry| entry.enabled);
+        enabled.map(|entry| (entry.key.as_str(), &entry.compiled))
     }
 
     fn add(&mut self, key: String, definition: &str, compiled: T) -> Result<(), LocalError> {
@@ -107,7 +112,12 @@ impl<T> List<T> {
             return Err(LocalError::Definition { name: key, reason: "there is one of this name already".into() });
         }
         self.index.insert(key.clone(), self.entries.len());
-        self.entries.push(Entry { key, definition: definition.to_owned(), compiled: Arc::new(compiled) });
+        self.entries.push(Entry {
+            key,
+            definition: definition.to_owned(),
+            compiled: Arc::new(compiled),
+            enabled: true,
+        });
         self.pages.clear();
         Ok(())
     }
@@ -120,6 +130,17 @@ impl<T> List<T> {
         }
         self.pages.clear();
         true
+    }
+
+    /// Whether anything has changed by it; None when there is none.
+    fn enable(&mut self, key: &str, enabled: bool) -> Option<bool> {
+        let entry = &mut self.entries[*self.index.get(key)?];
+        let changed = entry.enabled != enabled;
+        entry.enabled = enabled;
+        if changed {
+            self.pages.clear();
+        }
+        Some(changed)
     }
 
     /// The members of a list result, from `cursor` on: `"tools":[...]` and `"nextCursor"` where there is more.
@@ -143,16 +164,21 @@ impl<T> List<T> {
         }
         let mut out = format!("\"{field}\":[");
         let entries = self.entries.get(start..).unwrap_or_default();
-        for (at, entry) in entries.iter().take(size).enumerate() {
-            if at > 0 {
+        let mut entries = entries.iter().filter(|entry| entry.enabled);
+        let mut last = None;
+        for entry in entries.by_ref().take(size) {
+            if last.is_some() {
                 out.push(',');
             }
             write_entry(&mut out, &entry.definition, revision);
+            last = Some(&entry.key);
         }
         out.push(']');
-        if entries.len() > size {
+        if let Some(last) = last
+            && entries.next().is_some()
+        {
             out.push_str(r#","nextCursor":"#);
-            write::string(&mut out, &write_cursor(field, &entries[size - 1].key));
+            write::string(&mut out, &write_cursor(field, last));
         }
         let page: Arc<str> = out.into();
         self.pages.insert((revision, start), Arc::clone(&page));
@@ -285,7 +311,8 @@ impl Catalogue {
     }
 
     pub(super) fn remove_tool(&mut self, name: &str) -> bool {
-        let is_task = self.tools.get(name).is_some_and(|tool| tool.task != TaskSupport::Never);
+        let at = self.tools.index.get(name).copied();
+        let is_task = at.is_some_and(|at| self.tools.entries[at].compiled.task != TaskSupport::Never);
         self.task_tools -= usize::from(is_task);
         self.tools.remove(name)
     }
@@ -300,6 +327,22 @@ impl Catalogue {
 
     pub(super) fn remove_prompt(&mut self, name: &str) -> bool {
         self.prompts.remove(name)
+    }
+
+    pub(super) fn enable_tool(&mut self, name: &str, enabled: bool) -> Option<bool> {
+        self.tools.enable(name, enabled)
+    }
+
+    pub(super) fn enable_resource(&mut self, uri: &str, enabled: bool) -> Option<bool> {
+        self.resources.enable(uri, enabled)
+    }
+
+    pub(super) fn enable_template(&mut self, uri_template: &str, enabled: bool) -> Option<bool> {
+        self.templates.enable(uri_template, enabled)
+    }
+
+    pub(super) fn enable_prompt(&mut self, name: &str, enabled: bool) -> Option<bool> {
+        self.prompts.enable(name, enabled)
     }
 
     /// The template that a URI belongs to: the first that matches, in the order in which they were added.

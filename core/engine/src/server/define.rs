@@ -67,6 +67,38 @@ impl Server {
         self.removed(removed, ListKind::Prompts, now)
     }
 
+    /// Shows a tool to peers, or hides it: a hidden one is in no list, and calling it is calling nothing. Calls that run
+    /// go on. False: there is none of this name.
+    pub fn enable_tool(&mut self, name: &str, enabled: bool, now: Millis) -> bool {
+        let changed = self.catalogue.enable_tool(name, enabled);
+        self.enabled(changed, ListKind::Tools, now)
+    }
+
+    /// Shows a resource to peers, or hides it; false when there is none of this URI.
+    pub fn enable_resource(&mut self, uri: &str, enabled: bool, now: Millis) -> bool {
+        let changed = self.catalogue.enable_resource(uri, enabled);
+        self.enabled(changed, ListKind::Resources, now)
+    }
+
+    /// Shows a resource template to peers, or hides it; false when there is none of this text.
+    pub fn enable_resource_template(&mut self, uri_template: &str, enabled: bool, now: Millis) -> bool {
+        let changed = self.catalogue.enable_template(uri_template, enabled);
+        self.enabled(changed, ListKind::Resources, now)
+    }
+
+    /// Shows a prompt to peers, or hides it; false when there is none of this name.
+    pub fn enable_prompt(&mut self, name: &str, enabled: bool, now: Millis) -> bool {
+        let changed = self.catalogue.enable_prompt(name, enabled);
+        self.enabled(changed, ListKind::Prompts, now)
+    }
+
+    fn enabled(&mut self, changed: Option<bool>, list: ListKind, now: Millis) -> bool {
+        if changed == Some(true) {
+            self.notify_changed(list, now);
+        }
+        changed.is_some()
+    }
+
     fn added(&mut self, added: Added, list: ListKind, now: Millis) -> Result<(), LocalError> {
         if let Some(advice) = added? {
             self.diagnose(None, DiagnosticKind::Definition, advice);
