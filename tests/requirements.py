@@ -36,7 +36,7 @@ LEVELS = {"MUST", "MUST NOT", "SHOULD", "SHOULD NOT"}
 SIDES = {"server", "client", "both"}
 REVISIONS = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
 TRANSPORTS = {"stdio", "http"}
-LATER = {"http", "client", "auth", "tasks", "features"}
+LATER = {"http", "client", "auth", "features"}
 REQUIRED_KEYS = {"id", "text", "level", "side", "section", "revisions", "transports"}
 OPTIONAL_KEYS = {"later", "by_host", "tests"}
 
@@ -47,7 +47,7 @@ SKIPPED_FOLDERS = {"target", "node_modules", ".venv", ".git", "fuzz"}
 
 IDENTIFIER = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 RUST_MARK = re.compile(r"//+\s*requirement:\s*(.+)")
-RUST_FUNCTION = re.compile(r"\s*(?:pub\s+)?(?:async\s+)?fn\s+(\w+)")
+RUST_FUNCTION = re.compile(r"\s*(?:pub(?:\(crate\))?\s+)?(?:async\s+)?fn\s+(\w+)")
 PYTHON_MARK = re.compile(r"#\s*requirement:\s*(.+)")
 
 

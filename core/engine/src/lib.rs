@@ -62,8 +62,9 @@ pub use error::{LocalError, PeerError};
 pub use limits::Limits;
 pub use model::{Capability, LogLevel};
 pub use server::{
-    AskKey, Asked, CacheHints, CacheScope, Call, CancelReason, CapabilityConfig, CatalogueKind, Diagnostic,
-    DiagnosticKind, Event, InputRequest, ListKind, Millis, OutgoingError, OutgoingKey, Output, OutputValidation,
-    Reentry, Reply, RequestKey, Server, ServerConfig, StateKey, StoreKey, StreamId, Target, TaskSupport, TasksConfig,
+    AnswerFacts, AnswerKind, AskKey, Asked, CacheHints, CacheScope, Call, CallLimits, CancelReason, CapabilityConfig,
+    CatalogueKind, Diagnostic, DiagnosticKind, Event, InputRequest, ListKind, Millis, OutgoingError, OutgoingKey,
+    Output, OutputValidation, Reentry, Reply, RequestKey, Server, ServerConfig, StateKey, StoreKey, StreamId, Target,
+    TaskSupport, TasksConfig, Watch,
 };
 pub use wire::{Era, Revision};

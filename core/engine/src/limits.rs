@@ -41,7 +41,8 @@ pub struct Limits {
     pub max_held: usize,
     /// Milliseconds that such a call waits. 600,000: as a state is good.
     pub held_ms: u64,
-    /// Tasks that run at once. 1,024: each holds what host code holds.
+    /// Tasks of one client that run at once (2025-11-25 `basic/utilities/tasks`, "Resource Management": SHOULD). 1,024: each
+    /// holds what host code holds.
     pub max_tasks: usize,
     /// Milliseconds that running calls get after the end of input. 5,000: a quick shell pipe gets its answers, a host
     /// that closed us does not wait for a stuck tool.

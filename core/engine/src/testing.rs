@@ -75,6 +75,7 @@ impl Store {
             }
             StoreRequest::List { principal, after, limit } => {
                 let mut tasks: Vec<_> = self.tasks.values().filter(|task| task.principal == principal).collect();
+                tasks.retain(|task| !task.is_expired(unix_ms));
                 tasks.sort_by_key(|task| TaskCursor::of(task));
                 tasks.retain(|task| after.as_ref().is_none_or(|after| TaskCursor::of(task) > *after));
                 let next = (tasks.len() > limit).then(|| TaskCursor::of(tasks[limit - 1]));
@@ -208,11 +209,16 @@ impl Pair {
 
     /// Lets the store do what has waited for it.
     pub fn serve_store(&mut self) {
-        while let Some((op, request)) = self.store.waiting.pop_front() {
-            let outcome = self.store.execute(request, EPOCH + self.now);
-            self.server.stored(op, outcome, self.now);
-            self.drain();
-        }
+        while self.serve_store_once() {}
+    }
+
+    /// Lets the store do the first thing that has waited for it. False: nothing has.
+    pub fn serve_store_once(&mut self) -> bool {
+        let Some((op, request)) = self.store.waiting.pop_front() else { return false };
+        let outcome = self.store.execute(request, EPOCH + self.now);
+        self.server.stored(op, outcome, self.now);
+        self.drain();
+        true
     }
 
     /// Takes all outputs, as the contract wants it after every input and command.

@@ -1,5 +1,8 @@
 //! Tasks, in both eras (extension `io.modelcontextprotocol/tasks`; 2025-11-25 `basic/utilities/tasks`).
 
+#[path = "tasks/troubles.rs"]
+mod troubles;
+
 use ferromcp_engine::testing::Pair;
 use ferromcp_engine::{
     Asked, Call, CancelReason, Event, InputRequest, LogLevel, PeerError, Reentry, Reply, ServerConfig,
@@ -109,6 +112,7 @@ fn a_task_is_created_polled_and_completed() {
     assert_eq!(pair.server.respond(call.key, text_result("again", false), 0), Ok(false));
 }
 
+// requirement: tasks-ext-durable, tasks-errors, tasks-ext-errors
 #[test]
 fn the_task_is_kept_before_its_client_hears_of_it() {
     let mut pair = pair();
@@ -245,6 +249,7 @@ fn legacy_clients_decide_for_themselves() {
     assert_eq!(taken(&mut pair)["result"]["content"][0]["text"], "plain");
 }
 
+// requirement: tasks-ttl-limit, tasks-expired-cleaned
 #[test]
 fn a_ttl_is_at_most_the_longest_and_then_the_task_is_gone() {
     let mut pair = legacy_pair();
@@ -395,6 +400,7 @@ fn tasks_belong_to_their_principal() {
     assert!(!pair.events.iter().any(|event| matches!(event, Event::Cancelled { .. })));
 }
 
+// requirement: tasks-list-paginated, tasks-list-next-cursor
 #[test]
 fn lists_have_pages() {
     let mut pair = legacy_pair();
@@ -493,6 +499,7 @@ fn a_call_may_become_a_task_while_it_runs() {
     assert!(pair.answer_text(call.key, "done"));
     let id = task["result"]["taskId"].as_str().expect("an id").to_owned();
     assert_eq!(get(&mut pair, &id)["status"], "completed");
+    assert!(matches!(pair.take_event(), Event::TaskBegun { id: Some(begun), .. } if begun == id));
 
     send_as(&mut pair, 3, "tools/call", json!({"name": "quick"}), json!({}));
     let call = pair.take_call();

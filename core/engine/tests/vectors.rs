@@ -39,8 +39,19 @@ const CAPABLE: &str = r#"{
     }
 }"#;
 
+const TASKS: &str = r#"{
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "vector", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {
+        "elicitation": {"form": {}, "url": {}},
+        "sampling": {"tools": {}, "context": {}},
+        "roots": {},
+        "extensions": {"io.modelcontextprotocol/tasks": {}}
+    }
+}"#;
+
 /// What this runner can do beyond the plain format.
-const ABLE: [&str; 1] = ["ask"];
+const ABLE: [&str; 3] = ["ask", "tasks", "principals"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors")
@@ -92,6 +103,7 @@ fn run(shared: &Json, vector: &Json, corrupt: bool) -> Vec<String> {
         let mut names = Names::default();
         names.bind("modern", Json::parse(MODERN).expect("written above"));
         names.bind("capable", Json::parse(CAPABLE).expect("written above"));
+        names.bind("tasks", Json::parse(TASKS).expect("written above"));
         for (name, value) in round.members() {
             names.bind(name, value.clone());
         }

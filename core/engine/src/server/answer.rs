@@ -4,7 +4,7 @@ use super::event::{Millis, Reply, RequestKey, StreamId};
 use super::inflight::{After, InFlight};
 use super::reply::{self, asks_for_input, check_reply, not_json, object, text_block, trimmed};
 use super::tasks::with_related;
-use super::{DiagnosticKind, Event, OutputValidation, Server};
+use super::{AnswerFacts, AnswerKind, DiagnosticKind, Event, OutputValidation, Server};
 use crate::error::{LocalError, PeerError};
 use crate::jsonrpc::check::check;
 use crate::jsonrpc::{scan, write};
@@ -20,6 +20,24 @@ impl Server {
     /// [`LocalError::NotJson`] when a text of `reply` is not the JSON that it must be; [`LocalError::WrongReply`] when
     /// its kind does not fit the method. The call stays open in both cases.
     pub fn respond(&mut self, key: RequestKey, reply: Reply<'_>, now: Millis) -> Result<bool, LocalError> {
+        let told = self.watch_reply(key, &reply);
+        let mut instead = None;
+        let answered = self.give(key, reply, &mut instead, now)?;
+        if let Some(facts) = told.filter(|_| answered) {
+            self.tell_answered(key, Some(AnswerFacts { kind: instead.unwrap_or(facts.kind), ..facts }));
+        }
+        Ok(answered)
+    }
+
+    /// Gives a reply; `instead` says what was sent in the place of one that can't be.
+    #[inline]
+    fn give(
+        &mut self,
+        key: RequestKey,
+        reply: Reply<'_>,
+        instead: &mut Option<AnswerKind>,
+        now: Millis,
+    ) -> Result<bool, LocalError> {
         let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
         let method = record.method.known();
         check_reply(method, record.method.as_str(), &reply)?;
@@ -40,6 +58,7 @@ impl Server {
         {
             self.diagnose(Some(record.stream), DiagnosticKind::BadResult, format!("request {}: {error}", record.id));
             self.send_answer(record.stream, record.batch, |out| write::error(out, Some(&record.id), &error));
+            *instead = Some(AnswerKind::Error(error.code));
             self.check_drained(record.stream);
             return Ok(true);
         }
@@ -47,6 +66,7 @@ impl Server {
             self.diagnose(Some(record.stream), DiagnosticKind::BadResult, format!("request {}: {reason}", record.id));
             if self.config.output_validation == OutputValidation::Strict {
                 self.send_tool_error(record.stream, record.batch, &record.id, record.revision, &reason);
+                *instead = Some(AnswerKind::ToolError);
                 self.check_drained(record.stream);
                 return Ok(true);
             }
@@ -84,18 +104,22 @@ impl Server {
         if let Some(data) = &error.data {
             check(data).map_err(|fault| not_json("error data", &fault))?;
         }
+        let told = self.watch_error(key, error);
         if self.requests.get_mut(key).is_some_and(|record| record.is_held()) {
             self.park_error(key, error);
+            self.tell_answered(key, told);
             return Ok(true);
         }
         if self.requests.get(key).is_some_and(|record| record.run.is_some()) {
             self.fail_run(key, error);
+            self.tell_answered(key, told);
             return Ok(true);
         }
         let Some(record) = self.settle(key) else { return Ok(false) };
         self.disagree(&record);
         let error = PeerError { code: record.revision.error_code(error.code), ..error.clone() };
         self.send_answer(record.stream, record.batch, |out| write::error(out, Some(&record.id), &error));
+        self.tell_answered(key, told);
         self.check_drained(record.stream);
         Ok(true)
     }
@@ -129,8 +153,8 @@ impl Server {
     }
 
     /// Tells how far a call is. False, and nothing is sent: the peer did not ask, the value does not rise, or the call
-    /// is over (`basic/patterns/progress`). A modern client has no progress of tasks: the message becomes the task's status
-    /// message.
+    /// is over (`basic/patterns/progress`). Where a task has no progress to send (a modern client's never has, a legacy
+    /// one's where it did not ask) the message becomes the task's status message.
     ///
     /// # Errors
     /// [`LocalError::NotANumber`] for NaN and infinite values.
@@ -146,9 +170,12 @@ impl Server {
             return Err(LocalError::NotANumber);
         }
         let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
+        if let Some(bound) = &mut record.bound {
+            bound.heard(now);
+        }
         let (stream, revision) = (record.stream, record.revision);
         let related = record.run.as_ref().map(|run| run.id.clone());
-        if related.is_some() && revision.is_modern() {
+        if related.is_some() && (revision.is_modern() || record.progress.is_none()) {
             return Ok(self.note_progress(key, message, now));
         }
         let Some(state) = record.progress.as_mut() else { return Ok(false) };

@@ -79,7 +79,7 @@ pub(super) struct List<T> {
 
 struct Entry<T> {
     key: String,
-    definition: String,
+    definition: Arc<str>,
     compiled: Arc<T>,
     /// Off: it is here, and for a peer it is not.
     enabled: bool,
@@ -102,6 +102,11 @@ impl<T> List<T> {
         entry.enabled.then_some(&entry.compiled)
     }
 
+    /// What it was added with.
+    pub(super) fn definition(&self, key: &str) -> Option<Arc<str>> {
+        Some(Arc::clone(&self.entries[*self.index.get(key)?].definition))
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Arc<T>)> {
         let enabled = self.entries.iter().filter(|entry| entry.enabled);
         enabled.map(|entry| (entry.key.as_str(), &entry.compiled))
@@ -112,12 +117,7 @@ impl<T> List<T> {
             return Err(LocalError::Definition { name: key, reason: "there is one of this name already".into() });
         }
         self.index.insert(key.clone(), self.entries.len());
-        self.entries.push(Entry {
-            key,
-            definition: definition.to_owned(),
-            compiled: Arc::new(compiled),
-            enabled: true,
-        });
+        self.entries.push(Entry { key, definition: definition.into(), compiled: Arc::new(compiled), enabled: true });
         self.pages.clear();
         Ok(())
     }

@@ -10,6 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fmt;
 
 /// Where the lists of tools, resources and prompts come from.
@@ -110,8 +111,9 @@ impl CapabilityConfig {
         self.members.push((name.to_owned(), json.to_owned()));
     }
 
-    /// Declares `inner` within `name`, unless it is there.
-    pub(crate) fn declare_within(&mut self, name: &str, inner: &str, json: &str) {
+    /// Declares `inner` within `name` with the settings object `json`, unless it is there: an extension stands within
+    /// `extensions` (2026-07-28 `basic/index`, "Extension negotiation").
+    pub fn declare_within(&mut self, name: &str, inner: &str, json: &str) {
         let mut object = String::from("{");
         for (key, value) in scan::members(self.get(name).unwrap_or("{}")) {
             if scan::plain_string(key).as_deref() == Some(inner) {
@@ -136,6 +138,13 @@ impl CapabilityConfig {
     /// Whether `name` is declared with its setting `flag` true.
     pub(crate) fn flag(&self, name: &str, flag: &'static str) -> bool {
         self.get(name).and_then(|value| scan::pick(value, [flag]).ok()).is_some_and(|[value]| value == Some("true"))
+    }
+
+    /// An extension whose name is none (2026-07-28 `basic/versioning`, "Extension Negotiation": MUST).
+    fn misnamed_extension(&self) -> Option<String> {
+        let names = scan::members(self.get("extensions").unwrap_or("{}"));
+        let mut names = names.map(|(key, _)| scan::plain_string(key).unwrap_or_default());
+        names.find(|name| !is_prefixed_key(name)).map(Cow::into_owned)
     }
 
     pub(crate) fn to_json(&self) -> String {
@@ -298,11 +307,33 @@ impl ServerConfig {
             return bad("delegateRefusals wants a delegated catalogue");
         }
         self.tasks.check()?;
+        // What an existing application declares is its own business.
+        if self.catalogue == CatalogueKind::Static
+            && let Some(name) = self.capabilities.misnamed_extension()
+        {
+            let reason = "must be named as a _meta key with a prefix is, like \"com.example/name\"";
+            return bad(&format!("capabilities: the extension {name:?} {reason}"));
+        }
         if self.limits.max_depth > Limits::default().max_depth {
             return bad("limits.maxDepth can't be above 128, which is what the schema validator can walk");
         }
         Ok(self)
     }
+}
+
+/// Whether a text is a `_meta` key with a prefix (2026-07-28 `basic/index`, "`_meta`").
+fn is_prefixed_key(key: &str) -> bool {
+    let Some((prefix, name)) = key.split_once('/') else { return false };
+    let is_label = |label: &str| {
+        label.starts_with(|c: char| c.is_ascii_alphabetic())
+            && label.ends_with(|c: char| c.is_ascii_alphanumeric())
+            && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    let is_name = name.is_empty()
+        || name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && name.ends_with(|c: char| c.is_ascii_alphanumeric())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    prefix.split('.').all(is_label) && is_name
 }
 
 #[derive(Deserialize)]

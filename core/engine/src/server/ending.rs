@@ -3,9 +3,7 @@
 use super::event::{Event, Millis, RequestKey, StreamId};
 use super::inflight::{After, InFlight};
 use super::{CancelReason, Server};
-use crate::error::PeerError;
-use crate::jsonrpc::{self, Message, scan, write};
-use crate::wire::method::Method;
+use crate::jsonrpc::{self, Message, scan};
 
 impl Server {
     pub(super) fn handle_notification(&mut self, stream: StreamId, message: &Message<'_>) {
@@ -74,19 +72,14 @@ impl Server {
                 self.tell_over(key, &record, CancelReason::Unanswered);
                 continue;
             }
-            if record.run.is_some() {
-                // It is kept no longer, so nobody asks for it.
+            if let Some(run) = &record.run {
+                // It is kept no longer, so nobody can ask for it.
                 self.tell_over(key, &record, CancelReason::Deadline);
+                self.forget_followers(&run.id);
+                self.check_drained(record.stream);
                 continue;
             }
-            self.disagree(&record);
-            let text = format!("{} did not end within {timeout} ms", record.method.as_str());
-            if record.method.known() == Some(Method::ToolsCall) {
-                self.send_tool_error(record.stream, record.batch, &record.id, record.revision, &text);
-            } else {
-                let error = PeerError::internal(text);
-                self.send_answer(record.stream, record.batch, |out| write::error(out, Some(&record.id), &error));
-            }
+            self.refuse_late(&record, &format!("{} did not end within {timeout} ms", record.method.as_str()));
             self.tell_over(key, &record, CancelReason::Deadline);
             self.check_drained(record.stream);
         }
@@ -100,7 +93,7 @@ impl Server {
         keys.sort_unstable_by_key(|key| key.0);
         for key in keys {
             if let Some(record) = self.requests.remove(key) {
-                self.forget_deadline(key, record.deadline);
+                self.forget_timers(key, &record);
                 self.take_back(&record);
                 self.tell_over(key, &record, reason.clone());
             }
@@ -115,17 +108,20 @@ impl Server {
         }
     }
 
-    /// Ends the tasks of a stream that run here. They are not answered: who has the store finds that this process is gone.
+    /// Ends the tasks of a stream that run here: they have failed.
     pub(super) fn give_up_tasks(&mut self, stream: StreamId, reason: &CancelReason) {
         for key in self.requests.keys(|record| record.run.is_some() && record.stream == stream) {
             if let Some(record) = self.settle(key) {
                 self.tell_over(key, &record, reason.clone());
+                if let Some(run) = &record.run {
+                    self.leave_run(stream, &run.id);
+                }
             }
         }
     }
 
     /// Tells host code that nobody waits for a call any more; what the engine serves by itself, it forgets.
-    fn tell_over(&mut self, key: RequestKey, record: &InFlight, reason: CancelReason) {
+    pub(super) fn tell_over(&mut self, key: RequestKey, record: &InFlight, reason: CancelReason) {
         if matches!(record.after, After::Engine) {
             self.tasks.following.give_up(key);
         } else {
@@ -138,7 +134,8 @@ impl Server {
         let Some(rounds) = &record.rounds else { return };
         for open in rounds.waiting.iter().flat_map(|waiting| &waiting.questions) {
             if let Some(key) = open.outgoing {
-                self.abandon(key, Some("the request that asked is over"));
+                let task = record.run.as_ref().map(|run| run.id.as_str());
+                self.abandon_of(key, Some("the request that asked is over"), task);
             }
         }
     }
@@ -146,7 +143,7 @@ impl Server {
     /// Takes a request out of the books. The batch that waits for it waits one less.
     pub(super) fn settle(&mut self, key: RequestKey) -> Option<InFlight> {
         let record = self.requests.remove(key)?;
-        self.forget_deadline(key, record.deadline);
+        self.forget_timers(key, &record);
         self.take_back(&record);
         // The request of a held call, or of a task, is answered already.
         if record.is_held() {
@@ -160,6 +157,13 @@ impl Server {
             }
         }
         Some(record)
+    }
+
+    fn forget_timers(&mut self, key: RequestKey, record: &InFlight) {
+        self.forget_deadline(key, record.deadline);
+        if let Some(bound) = &record.bound {
+            self.forget_bound(key, bound);
+        }
     }
 
     pub(super) fn forget_deadline(&mut self, key: RequestKey, deadline: Option<Millis>) {

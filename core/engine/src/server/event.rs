@@ -2,6 +2,7 @@
 
 use super::rounds::ByHand;
 use super::tasks::StoreKey;
+use super::watched::AnswerFacts;
 use crate::error::PeerError;
 use crate::jsonrpc::Id;
 use crate::model::LogLevel;
@@ -60,6 +61,13 @@ pub enum Event {
         /// Why.
         reason: CancelReason,
     },
+    /// Host code has answered a call, for whoever has asked to hear of it ([`crate::Server::watch_answers`]).
+    Answered {
+        /// Which call.
+        key: RequestKey,
+        /// How.
+        answer: AnswerFacts,
+    },
     /// A notification that the engine does not consume itself.
     Notification {
         /// From whom.
@@ -103,6 +111,13 @@ pub enum Event {
         stream: StreamId,
         /// The resource.
         uri: String,
+    },
+    /// A running call has become a task, as [`crate::Server::begin_task`] was asked for, or could not: it goes on without.
+    TaskBegun {
+        /// Which call.
+        call: RequestKey,
+        /// The task's id; None where there is none.
+        id: Option<String>,
     },
     /// Something has to be done where tasks are kept; then [`crate::Server::stored`] wants to be told.
     Store {

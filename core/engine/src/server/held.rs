@@ -103,6 +103,7 @@ impl Server {
         // The record's request is this one from now on.
         let deadline = match self.config.limits.call_timeout_ms {
             0 => None,
+            _ if record.bound.as_ref().is_some_and(|bound| bound.has_total()) => None,
             timeout => Some(now.saturating_add(timeout)),
         };
         let before = std::mem::replace(&mut record.deadline, deadline);

@@ -67,7 +67,7 @@ impl Server {
             self.call(&request, MethodName::Known(Method::Initialize), job, now);
             return Ok(());
         }
-        let result = self.initialize_result(revision);
+        let result = self.initialize_result(stream, revision);
         self.send_answer(stream, None, |out| {
             write::open_result(out, message.id);
             out.push_str(&result);
@@ -76,11 +76,11 @@ impl Server {
         Ok(())
     }
 
-    fn initialize_result(&self, revision: Revision) -> String {
+    fn initialize_result(&self, stream: StreamId, revision: Revision) -> String {
         let mut out = String::from(r#"{"protocolVersion":"#);
         write::string(&mut out, revision.as_str());
         out.push_str(r#","capabilities":"#);
-        entry::sieve(&mut out, &self.capabilities(), entry::CAPABILITIES, revision);
+        entry::sieve(&mut out, &self.capabilities(stream), entry::CAPABILITIES, revision);
         out.push_str(r#","serverInfo":"#);
         entry::sieve(&mut out, &self.config.info, entry::IMPLEMENTATION, revision);
         if let Some(instructions) = &self.config.instructions {
@@ -102,7 +102,7 @@ impl Server {
             write::string(&mut members, revision.as_str());
         }
         members.push_str(r#"],"capabilities":"#);
-        entry::sieve(&mut members, &self.capabilities(), entry::CAPABILITIES, request.revision);
+        entry::sieve(&mut members, &self.capabilities(request.stream), entry::CAPABILITIES, request.revision);
         if let Some(instructions) = &self.config.instructions {
             members.push_str(r#","instructions":"#);
             write::string(&mut members, instructions);
@@ -141,7 +141,7 @@ impl Server {
     }
 
     /// The `ServerCapabilities` object, in the newest revision's form.
-    fn capabilities(&self) -> String {
+    fn capabilities(&self, stream: StreamId) -> String {
         let mut declared = self.config.capabilities.clone();
         for (name, needs) in [("tools", Needs::Tools), ("resources", Needs::Resources), ("prompts", Needs::Prompts)] {
             if declared.get(name).is_none() && self.offers(needs) {
@@ -151,7 +151,7 @@ impl Server {
         }
         if self.offers(Needs::Tasks) {
             // Each revision knows one of the two.
-            let list = if self.config.tasks.list { r#""list":{},"# } else { "" };
+            let list = if self.offers_task_list(stream) { r#""list":{},"# } else { "" };
             declared.declare("tasks", &format!(r#"{{{list}"cancel":{{}},"requests":{{"tools":{{"call":{{}}}}}}}}"#));
             declared.declare_within("extensions", tasks::EXTENSION, "{}");
         }

@@ -1,6 +1,7 @@
 //! The requests that are being served: one record each, found by key and, within its stream, by id.
 
 use super::catalogue::Tool;
+use super::deadline::Bound;
 use super::event::{Millis, RequestKey, StreamId};
 use super::rounds::Rounds;
 use super::tasks::Run;
@@ -23,6 +24,8 @@ pub(super) struct InFlight {
     /// The batch whose answer this one's is a part of.
     pub(super) batch: Option<u32>,
     pub(super) deadline: Option<Millis>,
+    /// What host code has said of how long it may take.
+    pub(super) bound: Option<Box<Bound>>,
     /// The parameters, as the call has them.
     pub(super) params: Option<Arc<str>>,
     /// Where in them a modern client's capabilities are.
@@ -142,6 +145,7 @@ mod tests {
             log_level: None,
             batch: None,
             deadline: None,
+            bound: None,
             params: None,
             capabilities: None,
             rounds: None,

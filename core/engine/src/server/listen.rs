@@ -1,6 +1,6 @@
 //! What peers watch: `subscriptions/listen` of the modern era, `resources/subscribe` of the legacy one.
 
-use super::event::{Event, Millis, StreamId};
+use super::event::{Event, Millis, RequestKey, StreamId};
 use super::inflight::After;
 use super::prepare::unknown_resource;
 use super::request::{Refusal, Request, object_of, pick_named, text_of};
@@ -70,7 +70,9 @@ impl Server {
         }
         let Some(state) = self.streams.get(&request.stream) else { return Ok(()) };
         let room = self.config.limits.max_watched_resources.saturating_sub(state.watched_count());
-        if state.subscriptions.len() >= self.config.limits.max_subscriptions || watched.len() + tasks.len() > room {
+        let opens = |key: &RequestKey| self.requests.get(*key).is_some_and(|entry| entry.stream == request.stream);
+        let open = state.subscriptions.len() + self.tasks.following.opening().filter(opens).count();
+        if open >= self.config.limits.max_subscriptions || watched.len() + tasks.len() > room {
             return Err(PeerError::internal("Server is busy: too many subscriptions on this connection"));
         }
         // What the server does not tell of is left out of the acknowledgment.

@@ -11,6 +11,7 @@ mod answer;
 mod by_hand;
 mod catalogue;
 mod config;
+mod deadline;
 mod define;
 mod ending;
 mod event;
@@ -28,15 +29,18 @@ mod seal;
 mod state;
 mod stream;
 mod tasks;
+mod watched;
 
 pub use catalogue::ListKind;
 pub use config::{CacheHints, CacheScope, CapabilityConfig, CatalogueKind, OutputValidation, ServerConfig, StateKey};
+pub use deadline::CallLimits;
 pub use event::{
     AskKey, Call, CancelReason, Diagnostic, DiagnosticKind, Event, Millis, OutgoingError, OutgoingKey, Output, Reply,
     RequestKey, StreamId, Target,
 };
 pub use rounds::{Asked, InputRequest, Reentry};
 pub use tasks::{StoreKey, TaskSupport, TasksConfig};
+pub use watched::{AnswerFacts, AnswerKind, Watch};
 
 use crate::entropy::Entropy;
 use crate::error::{LocalError, PeerError};
@@ -77,6 +81,9 @@ pub struct Server {
     requests: Table,
     /// Requests with a deadline: when, and which. The table may have forgotten the request.
     deadlines: BTreeMap<(Millis, u64), RequestKey>,
+    /// The same for those with a bound of their own.
+    bounds: BTreeMap<(Millis, u64), RequestKey>,
+    watch: Watch,
     changes: Changes,
     tasks: tasks::Tasks,
     outputs: VecDeque<Item>,
@@ -122,6 +129,8 @@ impl Server {
             epoch_ms: 0,
             requests: Table::default(),
             deadlines: BTreeMap::new(),
+            bounds: BTreeMap::new(),
+            watch: Watch::Nothing,
             changes: Changes::default(),
             tasks: tasks::Tasks::default(),
             outputs: VecDeque::new(),
@@ -246,6 +255,12 @@ impl Server {
         self.give_up_held(stream, &CancelReason::Closed);
     }
 
+    /// This process goes away: the tasks of a stream that run here have failed, and host code is told. A stream that is
+    /// merely closed leaves them running, since their client may come back on another.
+    pub fn end_tasks(&mut self, stream: StreamId) {
+        self.give_up_tasks(stream, &CancelReason::Closed);
+    }
+
     /// What is to be done next; None when there is nothing until the next input, command or deadline.
     pub fn poll_output(&mut self) -> Option<Output> {
         Some(match self.outputs.pop_front()? {
@@ -267,16 +282,18 @@ impl Server {
     /// When [`Server::handle_timeout`] wants to be called, if nothing else happens before.
     pub fn poll_timeout(&self) -> Option<Millis> {
         let calls = self.deadlines.keys().next().map(|(at, _)| *at);
+        let bounds = self.bounds.keys().next().map(|(at, _)| *at);
         let drains = self.streams.values().filter(|stream| !stream.drained);
         let drains = drains.filter_map(|stream| stream.draining?.checked_add(self.config.limits.drain_ms)).min();
         let outgoing = self.streams.values().flat_map(|stream| stream.outgoing.values());
         let outgoing = outgoing.filter_map(|request| request.deadline).min();
-        [calls, drains, outgoing, self.changes.due, self.tasks_due()].into_iter().flatten().min()
+        [calls, bounds, drains, outgoing, self.changes.due, self.tasks_due()].into_iter().flatten().min()
     }
 
     /// Does what is due. Calling it early or late does no harm.
     pub fn handle_timeout(&mut self, now: Millis) {
         self.expire_calls(now);
+        self.expire_bounds(now);
         self.expire_outgoing(now);
         self.tasks_tick(now);
         if self.changes.due.is_some_and(|due| due <= now) {
@@ -290,7 +307,11 @@ impl Server {
         for stream in over {
             self.cancel_all(stream, &CancelReason::Drained);
             self.give_up_tasks(stream, &CancelReason::Drained);
-            self.check_drained(stream);
+            // A store that is away is not waited for any longer.
+            if let Some(state) = self.streams.get_mut(&stream).filter(|state| !state.drained) {
+                state.drained = true;
+                self.event(Event::Drained { stream });
+            }
         }
     }
 
@@ -428,10 +449,11 @@ impl Server {
 
     /// Says `Drained` when the input is over and nothing is in flight.
     fn check_drained(&mut self, stream: StreamId) {
-        let runs = |key: &RequestKey| self.requests.get(*key).is_some_and(|record| record.stream == stream);
-        let has_tasks = self.tasks.running.values().any(runs);
-        let Some(state) = self.streams.get_mut(&stream) else { return };
-        if state.draining.is_some() && !state.drained && state.in_flight.is_empty() && !has_tasks {
+        let waits = |state: &Stream| state.draining.is_some() && !state.drained && state.in_flight.is_empty();
+        if !self.streams.get(&stream).is_some_and(waits) || self.has_tasks_of(stream) {
+            return;
+        }
+        if let Some(state) = self.streams.get_mut(&stream) {
             state.drained = true;
             self.event(Event::Drained { stream });
         }

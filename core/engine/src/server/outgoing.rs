@@ -3,6 +3,7 @@
 
 use super::event::{Event, Millis, OutgoingError, OutgoingKey, RequestKey, StreamId};
 use super::stream::Outgoing;
+use super::tasks::with_related;
 use super::{DiagnosticKind, Server, reply};
 use crate::error::{LocalError, PeerError};
 use crate::jsonrpc::{Message, scan, write};
@@ -78,22 +79,30 @@ impl Server {
 
     /// Stops waiting for a request of ours and tells the peer. False: it is over already.
     pub fn abandon(&mut self, key: OutgoingKey, reason: Option<&str>) -> bool {
+        self.abandon_of(key, reason, None)
+    }
+
+    /// The same for a request that a task has made, if one has.
+    pub(super) fn abandon_of(&mut self, key: OutgoingKey, reason: Option<&str>, task: Option<&str>) -> bool {
         let Some(stream) = self.streams.values_mut().find(|stream| stream.outgoing.contains_key(&key)) else {
             return false;
         };
         let id = stream.id;
         stream.outgoing.remove(&key);
-        self.send_cancelled(id, key, reason);
+        self.send_cancelled(id, key, reason, task);
         true
     }
 
-    fn send_cancelled(&mut self, stream: StreamId, key: OutgoingKey, reason: Option<&str>) {
+    fn send_cancelled(&mut self, stream: StreamId, key: OutgoingKey, reason: Option<&str>, task: Option<&str>) {
         let mut params = format!(r#"{{"requestId":{}"#, key.0);
         if let Some(reason) = reason {
             params.push_str(r#","reason":"#);
             write::string(&mut params, reason);
         }
         params.push('}');
+        if let Some(task) = task {
+            params = with_related(&params, task);
+        }
         self.send_notification(stream, "notifications/cancelled", Some(&params));
     }
 
@@ -134,7 +143,8 @@ impl Server {
             });
         }
         for (stream, key, asked) in over {
-            self.send_cancelled(stream, key, Some("timed out"));
+            let task = asked.call.and_then(|call| self.task_id(call)).map(str::to_owned);
+            self.send_cancelled(stream, key, Some("timed out"), task.as_deref());
             self.tell_outcome(key, &asked, Err(OutgoingError::TimedOut));
         }
     }

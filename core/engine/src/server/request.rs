@@ -350,6 +350,7 @@ impl Server {
             log_level: request.log_level,
             batch: request.batch,
             deadline,
+            bound: None,
             params,
             capabilities: request.capabilities(),
             rounds: None,

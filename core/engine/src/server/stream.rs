@@ -28,6 +28,8 @@ pub(super) struct Stream {
     /// Batches whose answers are not complete yet.
     pub(super) batches: HashMap<u32, Batch>,
     pub(super) next_batch: u32,
+    /// Since when requests about tasks are counted, and how many there were.
+    pub(super) task_requests: (Millis, u32),
     /// No more input comes; when it began to drain.
     pub(super) draining: Option<Millis>,
     /// `Drained` was said.
@@ -88,6 +90,7 @@ impl Stream {
             outgoing: BTreeMap::new(),
             batches: HashMap::new(),
             next_batch: 0,
+            task_requests: (0, 0),
             draining: None,
             drained: false,
         }

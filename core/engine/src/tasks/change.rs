@@ -20,19 +20,19 @@ pub enum TaskChange {
     Complete {
         /// The result object, in the newest revision's form.
         result: JsonText,
-        /// What a person may be told; None leaves what was said before.
+        /// What a person may be told. What was said before is over.
         message: Option<String>,
     },
     /// The request ended with a JSON-RPC error.
     Fail {
         /// The error object.
         error: JsonText,
-        /// What a person may be told; None leaves what was said before.
+        /// What a person may be told. What was said before is over.
         message: Option<String>,
     },
     /// It is stopped, from now on.
     Cancel {
-        /// What a person may be told; None leaves what was said before.
+        /// What a person may be told. What was said before is over.
         message: Option<String>,
     },
     /// The client wants it stopped; the owner decides when and whether.
@@ -157,9 +157,8 @@ fn take(record: &mut TaskRecord, keys: &[String]) -> bool {
 /// Ends the task. What was asked and answered is of no use to anybody then, and may be confidential.
 fn end(record: &mut TaskRecord, outcome: TaskOutcome, message: Option<&String>) {
     record.outcome = Some(outcome);
-    if let Some(message) = message {
-        record.status_message = Some(message.clone());
-    }
+    // What was said of its progress is over, and would hide what went wrong.
+    record.status_message = message.cloned();
     for input in &mut record.inputs {
         input.state = InputState::Spent;
     }

@@ -23,6 +23,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+pub use crate::wire::task::iso_8601;
 pub use change::{Applied, Refusal, TaskChange, apply};
 pub use json::JsonText;
 pub use record::{InputState, TaskInput, TaskOutcome, TaskRecord, TaskStatus, task_id};

@@ -22,6 +22,7 @@ fn client() -> Party {
     Party::Client { principal: None }
 }
 
+// requirement: tasks-id-entropy
 #[test]
 fn ids_are_uuids_of_all_bytes() {
     let bytes = [0x78, 0x65, 0x12, 0xe2, 0x9e, 0x0d, 0x44, 0xbd, 0x8f, 0x29, 0x78, 0x9f, 0x32, 0x0f, 0xe8, 0x40];
@@ -29,6 +30,7 @@ fn ids_are_uuids_of_all_bytes() {
     assert_eq!(task_id([0; 16]), "00000000-0000-0000-0000-000000000000");
 }
 
+// requirement: tasks-transitions, tasks-terminal-final
 #[test]
 fn terminal_statuses_lead_nowhere() {
     use TaskStatus::{InputRequired, Working};
@@ -65,6 +67,7 @@ fn answers_move_the_task_on_when_all_are_there() {
     assert_eq!(apply(&mut record, &TaskChange::Take(vec!["b".into()]), CREATED + 6), Applied::Unchanged);
 }
 
+// requirement: tasks-ext-keys-unique, tasks-ext-keys-not-reused
 #[test]
 fn a_key_is_used_once_in_a_task() {
     let mut record = record();
@@ -230,7 +233,8 @@ fn any_party() -> impl Strategy<Value = Party> {
 
 proptest! {
     #[test]
-    fn no_sequence_breaks_the_rules(
+    // requirement: tasks-transitions, tasks-terminal-final
+fn no_sequence_breaks_the_rules(
         steps in vec((any_party(), any_change(), 0..10_000u64), 0..40),
         lease in proptest::option::of(0..10_000u64),
     ) {

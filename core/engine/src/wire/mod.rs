@@ -13,6 +13,6 @@ pub(crate) mod method;
 pub(crate) mod result;
 mod revision;
 mod sampling;
-mod task;
+pub(crate) mod task;
 
 pub use revision::{Era, Revision};

@@ -122,6 +122,13 @@ fn member_text<'a>(object: &'a str, key: &'static str) -> Option<Cow<'a, str>> {
 /// The last moment that RFC 3339 can write: its years have four digits.
 const LAST_MS: u64 = 253_402_300_799_999;
 
+/// UNIX milliseconds as ISO 8601 in UTC: `2025-11-25T10:30:00.000Z`.
+pub fn iso_8601(unix_ms: u64) -> String {
+    let mut out = String::new();
+    timestamp(&mut out, unix_ms);
+    out
+}
+
 /// Appends UNIX milliseconds as ISO 8601 in UTC: `2025-11-25T10:30:00.000Z`.
 fn timestamp(out: &mut String, unix_ms: u64) {
     let unix_ms = unix_ms.min(LAST_MS);

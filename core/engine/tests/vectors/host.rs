@@ -121,6 +121,11 @@ impl Host {
         }
     }
 
+    /// A call that wanted to be a task is one, or goes on without.
+    pub fn begun(&mut self, server: &mut Server, key: RequestKey, now: u64) -> Result<(), String> {
+        self.run(server, key, now)
+    }
+
     /// The client answered a request, or nobody did.
     pub fn answered(
         &mut self,
@@ -205,6 +210,12 @@ impl Host {
                     running.held = true;
                     self.running.insert(key.0, running);
                     return Ok(());
+                }
+                "begin" => {
+                    if server.begin_task(key, now).map_err(failed)? {
+                        self.running.insert(key.0, running);
+                        return Ok(());
+                    }
                 }
                 "progress" => {
                     let part = |at: usize| operand.elements().get(at).filter(|part| !part.is_null());

@@ -3,6 +3,7 @@
 use super::host::{Host, Kind};
 use super::json::Json;
 use super::pattern::{self, Names, shorten};
+use ferromcp_engine::testing::{EPOCH, Store};
 use ferromcp_engine::{CancelReason, DiagnosticKind, Event, Output, Server, ServerConfig, StreamId};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,6 +18,8 @@ const PATIENCE: u64 = 60_000;
 pub struct Script {
     server: Server,
     host: Host,
+    /// Where tasks are kept.
+    store: Store,
     names: Names,
     cut: Cut,
     now: u64,
@@ -47,9 +50,11 @@ impl Script {
         names.bind("identity", Json::Object(vec![("io.modelcontextprotocol/serverInfo".to_owned(), info)]));
         let mut server = Server::new(config).map_err(|error| error.to_string())?;
         server.set_entropy(counting());
+        server.set_epoch(EPOCH);
         let mut script = Self {
             server,
             host: Host::default(),
+            store: Store::default(),
             names,
             cut,
             now: 0,
@@ -137,6 +142,7 @@ impl Script {
                 ended.map_err(|error| error.to_string())?;
                 self.drain()
             }
+            "principal" => self.server.set_principal(stream, operand.as_text()).map_err(|error| error.to_string()),
             "shutdown" => {
                 self.server.shutdown(self.now);
                 self.drain()
@@ -330,6 +336,11 @@ impl Script {
         match event {
             Event::Call(call) => self.host.start(&mut self.server, call, self.now)?,
             Event::Answers { ask, answers, .. } => self.host.inputs(&mut self.server, ask, answers, self.now)?,
+            Event::TaskBegun { call, .. } => self.host.begun(&mut self.server, call, self.now)?,
+            Event::Store { op, request } => {
+                let outcome = self.store.execute(request, EPOCH + self.now);
+                self.server.stored(op, outcome, self.now);
+            }
             Event::Response { key, outcome } => self.host.answered(&mut self.server, key, outcome, self.now)?,
             Event::Cancelled { key, reason } => {
                 let reason = if let CancelReason::Peer(reason) = reason { reason } else { None };

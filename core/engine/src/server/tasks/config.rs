@@ -42,9 +42,13 @@ pub struct TasksConfig {
     /// Milliseconds for which this process need not be heard of before others take its tasks for lost; 0: the store knows by
     /// itself. It is heard of three times as often. 15,000.
     pub lease_ms: u64,
-    /// Whether `tasks/list` is offered (2025-11-25 only). Off where clients can't be told apart: it would show one
-    /// the tasks of another (`basic/utilities/tasks`, "Task Isolation and Access Control": SHOULD NOT).
-    pub list: bool,
+    /// Whether `tasks/list` is offered (2025-11-25 only). It shows one client the tasks of another where clients can't be
+    /// told apart (`basic/utilities/tasks`, "Task Isolation and Access Control": SHOULD NOT). None: where the store is this
+    /// server's alone, and to streams that have a principal.
+    pub list: Option<bool>,
+    /// Requests about tasks that one stream may send in a second; one more gets an error. 0: any number (`basic/utilities/tasks`,
+    /// "Task Isolation and Access Control": SHOULD). 1,000: as many tasks as may run, each looked at as often as `poll_ms` says.
+    pub requests_per_second: u32,
 }
 
 impl Default for TasksConfig {
@@ -55,7 +59,8 @@ impl Default for TasksConfig {
             poll_ms: 1_000,
             owner: String::new(),
             lease_ms: 15_000,
-            list: true,
+            list: None,
+            requests_per_second: 1_000,
         }
     }
 }

@@ -4,9 +4,9 @@
 //! What happens to a task in this process is known at once. A task that runs elsewhere is looked up now and then, as long
 //! as somebody here follows it.
 
-use super::super::Server;
 use super::super::event::{Millis, RequestKey, StreamId};
 use super::super::listen::Wanted;
+use super::super::{DiagnosticKind, Server};
 use super::{Pending, unknown_task};
 use crate::error::PeerError;
 use crate::tasks::{Party, StoreOutcome, StoreRequest, TaskRecord};
@@ -42,6 +42,11 @@ impl Following {
     pub(in super::super) fn give_up(&mut self, key: RequestKey) -> bool {
         self.opening.remove(&key).is_some()
     }
+
+    /// The requests for subscriptions that are not open yet.
+    pub(in super::super) fn opening(&self) -> impl Iterator<Item = RequestKey> {
+        self.opening.keys().copied()
+    }
 }
 
 impl Server {
@@ -54,7 +59,14 @@ impl Server {
 
     /// `tasks/result` of a task that goes on (2025-11-25, "Result Retrieval": MUST block).
     pub(super) fn wait_for(&mut self, key: RequestKey, record: &TaskRecord, now: Millis) {
-        self.tasks.following.waiting.entry(record.id.clone()).or_default().push(key);
+        let waiting = self.tasks.following.waiting.entry(record.id.clone()).or_default();
+        // The others may have been cancelled.
+        waiting.retain(|key| self.requests.get(*key).is_some());
+        waiting.push(key);
+        // It takes as long as the task, not as long as a call may.
+        if let Some(deadline) = self.requests.get_mut(key).and_then(|entry| entry.deadline.take()) {
+            self.forget_deadline(key, Some(deadline));
+        }
         self.look_up_later(record, now);
     }
 
@@ -78,6 +90,10 @@ impl Server {
         }
         self.tell_creator(record, ended);
         self.tell_subscribers(record);
+        let opening = self.tasks.following.opening.values_mut().flat_map(|opening| &mut opening.found);
+        for found in opening.filter(|found| found.id == record.id && found.version < record.version) {
+            found.clone_from(record);
+        }
     }
 
     fn tell_creator(&mut self, record: &TaskRecord, ended: bool) {
@@ -121,8 +137,8 @@ impl Server {
         for (id, principal) in due {
             self.tasks.following.elsewhere.remove(&id);
             if self.is_followed(&id) {
-                let party = Party::Client { principal };
-                self.store(StoreRequest::Get { id: id.clone(), party }, Pending::Follow { id });
+                let party = Party::Client { principal: principal.clone() };
+                self.store(StoreRequest::Get { id: id.clone(), party }, Pending::Follow { id, principal });
             }
         }
     }
@@ -134,23 +150,28 @@ impl Server {
     }
 
     /// A task of another process was looked up.
-    pub(super) fn followed(&mut self, id: &str, outcome: StoreOutcome, now: Millis) {
+    pub(super) fn followed(&mut self, id: &str, principal: Option<String>, outcome: StoreOutcome, now: Millis) {
         match outcome {
             StoreOutcome::Task(Some(record)) => {
                 self.look_up_later(&record, now);
                 self.tell_followers(&record, now);
             }
             StoreOutcome::Failed(error) => {
-                let error = PeerError::internal(format!("The task can't be looked up: {error}"));
-                self.leave_waiting(id, &error);
+                // Those who wait for the task wait for the store.
+                let due = now.saturating_add(self.config.tasks.poll_ms);
+                self.tasks.following.elsewhere.insert(id.to_owned(), (principal, due));
+                self.diagnose(None, DiagnosticKind::Store, error.to_string());
             }
-            _ => self.leave_waiting(id, &unknown_task()),
+            _ => self.forget_followers(id),
         }
     }
 
-    fn leave_waiting(&mut self, id: &str, error: &PeerError) {
+    /// A task is no more: who waits for its end hears that.
+    pub(in super::super) fn forget_followers(&mut self, id: &str) {
+        self.tasks.following.elsewhere.remove(id);
+        self.tasks.following.creators.remove(id);
         for key in self.tasks.following.waiting.remove(id).unwrap_or_default() {
-            self.refuse_task_request(key, error);
+            self.refuse_task_request(key, &unknown_task());
         }
     }
 
@@ -171,8 +192,15 @@ impl Server {
     pub(super) fn listened(&mut self, key: RequestKey, id: &str, outcome: StoreOutcome, now: Millis) {
         let Some(opening) = self.tasks.following.opening.get_mut(&key) else { return };
         opening.missing.remove(id);
-        if let StoreOutcome::Task(Some(record)) = outcome {
-            opening.found.push(*record);
+        match outcome {
+            StoreOutcome::Task(Some(record)) => opening.found.push(*record),
+            StoreOutcome::Failed(error) => {
+                self.tasks.following.opening.remove(&key);
+                let error = PeerError::internal(format!("The tasks can't be looked up: {error}"));
+                return self.refuse_task_request(key, &error);
+            }
+            // Not for this client; it is left out of what is acknowledged.
+            _ => {}
         }
         if !opening.missing.is_empty() {
             return;

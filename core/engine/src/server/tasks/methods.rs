@@ -1,7 +1,7 @@
 //! What clients ask of tasks: `tasks/get`, `update`, `cancel`, and in 2025-11-25 `result` and `list`.
 
 use super::super::Server;
-use super::super::event::{Millis, RequestKey};
+use super::super::event::{Millis, RequestKey, StreamId};
 use super::super::request::{Refusal, Request, cursor_of, text_of};
 use super::{CAPABILITY, Pending, declares_tasks, unknown_task};
 use crate::error::PeerError;
@@ -39,8 +39,12 @@ impl Server {
         if request.revision.is_modern() && !declares_tasks(request.client_capabilities()) {
             return Err(PeerError::missing_capability(CAPABILITY));
         }
+        self.count_task_request(request.stream, now)?;
         let principal = self.streams.get(&request.stream).and_then(|stream| stream.principal.clone());
         if method == Method::TasksList {
+            if !self.offers_task_list(request.stream) {
+                return Err(PeerError::method_not_found(method.name()));
+            }
             let after = match cursor_of(request.params.cursor)? {
                 None => None,
                 Some(cursor) => Some(read_cursor(&cursor).ok_or_else(|| PeerError::invalid_params("Invalid cursor"))?),
@@ -64,6 +68,28 @@ impl Server {
             _ => (StoreRequest::Get { id, party }, Kind::Get),
         };
         self.ask_store(request, method, wanted, kind, now)
+    }
+
+    /// Whether a stream may see a list of tasks.
+    pub(in super::super) fn offers_task_list(&self, stream: StreamId) -> bool {
+        let principal = self.streams.get(&stream).and_then(|stream| stream.principal.as_ref());
+        let config = &self.config.tasks;
+        config.list.unwrap_or_else(|| config.owner.is_empty() || principal.is_some())
+    }
+
+    /// Refuses one request too many (2025-11-25, "Task Isolation and Access Control": SHOULD).
+    fn count_task_request(&mut self, stream: StreamId, now: Millis) -> Result<(), Refusal> {
+        let most = self.config.tasks.requests_per_second;
+        let Some(state) = self.streams.get_mut(&stream).filter(|_| most > 0) else { return Ok(()) };
+        let (since, count) = &mut state.task_requests;
+        if now.saturating_sub(*since) >= 1_000 {
+            (*since, *count) = (now, 0);
+        }
+        *count = count.saturating_add(1);
+        if *count > most {
+            return Err(PeerError::internal(format!("Too many requests about tasks: {most} in a second are served")));
+        }
+        Ok(())
     }
 
     fn ask_store(

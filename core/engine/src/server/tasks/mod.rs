@@ -5,9 +5,10 @@
 //! [`Server::stored`] brings the outcome. What was asked for with it waits in [`Pending`] meanwhile.
 //!
 //! A task is a call of host code like any other, whose record has a [`Run`]: its request was answered with the task, and
-//! what it says goes to the store. [`methods`] serves what clients ask of tasks, [`run`] what running tasks say, [`follow`]
-//! tells those who wait for a task or have subscribed to it.
+//! what it says goes to the store. [`methods`] serves what clients ask of tasks, [`run`] what running tasks say, [`changes`]
+//! brings that to the store in its order, [`follow`] tells those who wait for a task or have subscribed to it.
 
+mod changes;
 mod config;
 mod follow;
 mod methods;
@@ -19,21 +20,18 @@ pub(super) use methods::with_related;
 pub(super) use run::Run;
 
 use super::Server;
-use super::event::{Call, Event, Millis, RequestKey};
+use super::event::{Call, Event, Millis, RequestKey, StreamId};
 use super::inflight::After;
 use crate::error::{LocalError, PeerError};
 use crate::jsonrpc::write;
 use crate::tasks::{StoreOutcome, StoreRequest, TaskRecord};
+use changes::Changes;
 use std::collections::{BTreeMap, HashMap};
 
 /// The extension's name, in capabilities and errors (extension, "Extension Identifier").
 pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 /// Where a client declares it.
 pub(super) const CAPABILITY: &str = "extensions.io.modelcontextprotocol/tasks";
-
-/// Milliseconds after which a store that could not do what a running task needs is asked again. 1,000: it is not flooded,
-/// and a restart of it goes unnoticed.
-const STORE_RETRY_MS: u64 = 1_000;
 
 /// Names something that is asked of the store. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,8 +42,9 @@ pub struct StoreKey(pub u64);
 pub(super) struct Tasks {
     next_op: u64,
     pending: HashMap<StoreKey, Pending>,
-    /// What the store could not do for a running task, and when it is asked again.
-    again: BTreeMap<(Millis, u64), StoreRequest>,
+    changes: Changes,
+    /// What running tasks say of their progress, when it is noted.
+    notes: BTreeMap<(Millis, u64), RequestKey>,
     /// The tasks that run here, by id.
     pub(super) running: HashMap<String, RequestKey>,
     /// When the leases of those are to be extended next.
@@ -56,13 +55,13 @@ pub(super) struct Tasks {
 /// What waits for an outcome of the store.
 pub(super) enum Pending {
     /// A call becomes a task: it is answered with it, and goes on, or begins.
-    Create { key: RequestKey, record: Box<TaskRecord>, call: Option<Box<Call>> },
+    Create { key: RequestKey, stream: StreamId, record: Box<TaskRecord>, call: Option<Box<Call>> },
     /// A request of a client.
     Request { key: RequestKey, kind: methods::Kind },
-    /// What a running task needs.
-    Run { request: StoreRequest },
+    /// What a task that runs or ran here needs.
+    Change { id: String },
     /// Somebody here follows the task.
-    Follow { id: String },
+    Follow { id: String, principal: Option<String> },
     /// A subscription is opened when its tasks have been looked for.
     Listen { key: RequestKey, id: String },
 }
@@ -72,19 +71,12 @@ impl Server {
     pub fn stored(&mut self, op: StoreKey, outcome: StoreOutcome, now: Millis) {
         let Some(pending) = self.tasks.pending.remove(&op) else { return };
         match pending {
-            Pending::Create { key, record, call } => self.task_created(key, *record, call, &outcome, now),
+            Pending::Create { key, stream, record, call } => {
+                self.task_created(key, stream, *record, call, &outcome, now);
+            }
             Pending::Request { key, kind } => self.task_request_done(key, kind, outcome, now),
-            Pending::Run { request } => match outcome {
-                StoreOutcome::Changed(Some((_, record))) => self.task_touched(&record, now),
-                StoreOutcome::Failed(error) => {
-                    let at = now.saturating_add(STORE_RETRY_MS);
-                    self.tasks.again.insert((at, op.0), request);
-                    self.diagnose(None, super::DiagnosticKind::Store, error.to_string());
-                }
-                // The task is gone: its time was over, or somebody has removed it.
-                _ => self.task_lost(&request),
-            },
-            Pending::Follow { id } => self.followed(&id, outcome, now),
+            Pending::Change { id } => self.change_done(&id, outcome, now),
+            Pending::Follow { id, principal } => self.followed(&id, principal, outcome, now),
             Pending::Listen { key, id } => self.listened(key, &id, outcome, now),
         }
     }
@@ -104,18 +96,15 @@ impl Server {
 
     /// When something is due that concerns tasks.
     pub(super) fn tasks_due(&self) -> Option<Millis> {
-        let again = self.tasks.again.keys().next().map(|(at, _)| *at);
-        [again, self.tasks.lease_due, self.tasks.following.due()].into_iter().flatten().min()
+        let note = self.tasks.notes.keys().next().map(|(at, _)| *at);
+        let due = [self.tasks.changes.due(), note, self.tasks.lease_due, self.tasks.following.due()];
+        due.into_iter().flatten().min()
     }
 
     /// Does what is due.
     pub(super) fn tasks_tick(&mut self, now: Millis) {
-        while let Some(((at, _), _)) = self.tasks.again.first_key_value()
-            && *at <= now
-            && let Some((_, request)) = self.tasks.again.pop_first()
-        {
-            self.store(request.clone(), Pending::Run { request });
-        }
+        self.change_again(now);
+        self.note_waiting(now);
         if self.tasks.lease_due.is_some_and(|due| due <= now) {
             self.extend_leases(now);
         }
@@ -123,7 +112,7 @@ impl Server {
     }
 
     /// Says by which name this process is known to the store, and whether the store learns from leases alone that it lives
-    /// (`tasks.leaseMs`).
+    /// (`tasks.leaseMs`). Without a name the store is this server's alone.
     pub fn set_task_owner(&mut self, owner: &str, leases: bool) {
         self.config.tasks.owner = owner.to_owned();
         if !leases {
@@ -131,9 +120,21 @@ impl Server {
         }
     }
 
+    /// Whether tasks of a stream run here, or are not stored as they are.
+    pub(super) fn has_tasks_of(&self, stream: StreamId) -> bool {
+        let runs = |key: &RequestKey| self.requests.get(*key).is_some_and(|entry| entry.stream == stream);
+        self.tasks.running.values().any(runs) || self.tasks.changes.has_some_of(stream)
+    }
+
+    /// How many tasks run here.
+    pub fn running_tasks(&self) -> usize {
+        self.tasks.running.len()
+    }
+
     /// Turns a running call into a task: its request is answered with the task as soon as that is kept, and the call goes
-    /// on. False: its client can't take a task for an answer (it has not declared the extension, or belongs to an era
-    /// where the client decides), or the call is over, held, or a task already.
+    /// on; [`Event::TaskBegun`] tells. What has to be asked of the client first is best asked before (extension, "Task
+    /// Creation": SHOULD). False: its client can't take a task for an answer (it has not declared the extension, or belongs
+    /// to an era where the client decides), or the call is over, held, or a task already.
     ///
     /// # Errors
     /// [`LocalError::NoEntropy`], [`LocalError::Limit`].
@@ -141,7 +142,8 @@ impl Server {
         let Some(record) = self.requests.get(call) else { return Ok(false) };
         let takes = record.revision.is_modern() && declares_tasks(record.capabilities().unwrap_or("{}"));
         let is_tool = record.method.known() == Some(crate::wire::method::Method::ToolsCall);
-        if !takes || !is_tool || record.is_held() || record.run.is_some() {
+        let begins = |pending: &Pending| matches!(pending, Pending::Create { key, .. } if *key == call);
+        if !takes || !is_tool || record.is_held() || record.run.is_some() || self.tasks.pending.values().any(begins) {
             return Ok(false);
         }
         self.create_task(call, None, None, now)?;
@@ -156,7 +158,8 @@ impl Server {
         wanted_ttl_ms: Option<u64>,
         now: Millis,
     ) -> Result<(), LocalError> {
-        if self.tasks.running.len() >= self.config.limits.max_tasks {
+        let Some(stream) = self.requests.get(key).map(|entry| entry.stream) else { return Ok(()) };
+        if self.tasks_of_requestor(stream) >= self.config.limits.max_tasks {
             return Err(LocalError::Limit("maxTasks"));
         }
         let mut random = [0; 16];
@@ -167,8 +170,10 @@ impl Server {
         let tool = entry.tool.as_ref().map(|tool| tool.name.as_str()).unwrap_or_default();
         let id = crate::tasks::task_id(random);
         let mut record = TaskRecord::new(id, entry.method.as_str(), tool, &config.owner, unix);
-        record.principal = self.streams.get(&entry.stream).and_then(|stream| stream.principal.clone());
-        record.ttl_ms = Some(wanted_ttl_ms.unwrap_or(config.ttl_ms).min(config.max_ttl_ms));
+        record.principal = self.streams.get(&stream).and_then(|stream| stream.principal.clone());
+        // Shorter than the time between two looks nobody would find it.
+        let ttl_ms = wanted_ttl_ms.map_or(config.ttl_ms, |wanted| wanted.max(config.poll_ms));
+        record.ttl_ms = Some(ttl_ms.min(config.max_ttl_ms));
         record.poll_ms = Some(config.poll_ms);
         record.lease_until_ms = (config.lease_ms > 0).then(|| unix.saturating_add(config.lease_ms));
         if let Some(entry) = self.requests.get_mut(key).filter(|_| call.is_some()) {
@@ -176,25 +181,44 @@ impl Server {
             entry.after = After::Engine;
         }
         let record = Box::new(record);
-        self.store(StoreRequest::Create(record.clone()), Pending::Create { key, record, call });
+        self.store(StoreRequest::Create(record.clone()), Pending::Create { key, stream, record, call });
         Ok(())
+    }
+
+    /// The tasks of one requestor that run here or are about to: of a stream, or of all that belong to its principal
+    /// (2025-11-25, "Resource Management": SHOULD).
+    fn tasks_of_requestor(&self, stream: StreamId) -> usize {
+        let principal = self.streams.get(&stream).and_then(|stream| stream.principal.as_deref());
+        let is_same = |of: StreamId, whose: Option<&str>| of == stream || principal.is_some() && whose == principal;
+        let entries = self.tasks.running.values().filter_map(|key| self.requests.get(*key));
+        let runs =
+            entries.filter(|entry| is_same(entry.stream, entry.run.as_ref().and_then(|run| run.principal.as_deref())));
+        let begins = self.tasks.pending.values().filter(|pending| {
+            matches!(pending, Pending::Create { stream, record, .. } if is_same(*stream, record.principal.as_deref()))
+        });
+        runs.count() + begins.count()
     }
 
     /// The task is kept, so its request can be answered with it (extension, "Task Creation": MUST NOT before).
     fn task_created(
         &mut self,
         key: RequestKey,
+        stream: StreamId,
         record: TaskRecord,
         call: Option<Box<Call>>,
         outcome: &StoreOutcome,
         now: Millis,
     ) {
-        let Some(entry) = self.requests.get_mut(key) else {
-            // The client has cancelled the request meanwhile; it never hears of the task.
-            let request = StoreRequest::Remove { id: record.id };
-            return self.store(request.clone(), Pending::Run { request });
+        let Some(entry) = self.requests.get_mut(key).filter(|entry| !entry.is_held()) else {
+            // The request is answered, or cancelled: its client never hears of the task.
+            let id = record.id;
+            self.change(stream, &id, StoreRequest::Remove { id: id.clone() });
+            if call.is_none() {
+                self.event(Event::TaskBegun { call: key, id: None });
+            }
+            return;
         };
-        let (stream, id, revision, batch) = (entry.stream, entry.id.clone(), entry.revision, entry.batch);
+        let (id, revision, batch) = (entry.id.clone(), entry.revision, entry.batch);
         if let StoreOutcome::Failed(error) = outcome {
             let error = PeerError::internal(format!("The task could not be created: {error}"));
             if call.is_some() {
@@ -204,10 +228,11 @@ impl Server {
             } else {
                 // Host code runs: it goes on without a task.
                 self.diagnose(Some(stream), super::DiagnosticKind::Store, error.message);
+                self.event(Event::TaskBegun { call: key, id: None });
             }
             return;
         }
-        entry.run = Some(Box::new(Run::new(record.id.clone())));
+        entry.run = Some(Box::new(Run::new(&record)));
         entry.after = After::Nothing;
         self.detach_task(key, &record, now);
         if !revision.is_modern() {
@@ -231,9 +256,10 @@ impl Server {
             stamp.close(out, None, revision);
             out.push_str("}}");
         });
-        if let Some(call) = call {
-            self.event(Event::Call(*call));
-        }
+        self.event(match call {
+            Some(call) => Event::Call(*call),
+            None => Event::TaskBegun { call: key, id: Some(record.id) },
+        });
     }
 }
 

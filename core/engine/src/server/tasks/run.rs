@@ -1,13 +1,13 @@
 //! What running tasks say: it goes to the store, and to the client where its era has a way for it.
 
-use super::super::event::{Event, Millis, Reply, RequestKey};
+use super::super::event::{Event, Millis, Reply, RequestKey, StreamId};
+use super::super::reply::asks_for_input;
 use super::super::rounds::{Open, Owner, Waiting};
-use super::super::{CancelReason, OutputValidation, Server, reply};
-use super::Pending;
+use super::super::{CancelReason, DiagnosticKind, OutputValidation, Server, reply};
 use super::methods::with_related;
 use crate::error::{LocalError, PeerError};
 use crate::jsonrpc::{canonical_id, write};
-use crate::tasks::{JsonText, Party, StoreRequest, TaskChange, TaskOutcome, TaskRecord};
+use crate::tasks::{JsonText, TaskChange, TaskOutcome, TaskRecord};
 use std::collections::HashSet;
 
 /// Milliseconds between two notes of a task's progress. 250: a person sees it move, and a store of files is not kept busy.
@@ -18,15 +18,20 @@ const MESSAGE_MS: u64 = 250;
 pub(in super::super) struct Run {
     /// The task's id.
     pub(in super::super) id: String,
+    /// Whom it belongs to.
+    pub(super) principal: Option<String>,
     /// Keys of questions; none is used twice (extension, "Task Update Requests": MUST).
     used: HashSet<String>,
     /// When its progress was noted last.
     noted: Option<Millis>,
+    /// What it has said of its progress since then.
+    note: Option<String>,
 }
 
 impl Run {
-    pub(super) fn new(id: String) -> Self {
-        Self { id, used: HashSet::new(), noted: None }
+    pub(super) fn new(record: &TaskRecord) -> Self {
+        let (id, principal) = (record.id.clone(), record.principal.clone());
+        Self { id, principal, used: HashSet::new(), noted: None, note: None }
     }
 }
 
@@ -59,12 +64,21 @@ impl Server {
         let strict = self.config.output_validation == OutputValidation::Strict;
         let most = self.config.limits.max_completion_values;
         let Some(entry) = self.requests.get(key) else { return };
+        if asks_for_input(answer) {
+            // Its request is answered already; `ask` and a round by hand ask through the task.
+            return self.fail_run(key, &PeerError::internal("Internal error: a task can't end by asking for input"));
+        }
         let mut result = String::new();
-        match self.check_output(entry, answer) {
+        let checked = self.check_output(entry, answer);
+        match &checked {
             Err(reason) if strict => {
-                reply::write_bare(&mut result, &Reply::Text { text: &reason, is_error: true }, entry, most);
+                reply::write_bare(&mut result, &Reply::Text { text: reason, is_error: true }, entry, most);
             }
             _ => reply::write_bare(&mut result, answer, entry, most),
+        }
+        if let Err(reason) = checked {
+            let detail = format!("task {}: {reason}", entry.run.as_ref().map_or("", |run| &run.id));
+            self.diagnose(Some(entry.stream), DiagnosticKind::BadResult, detail);
         }
         match JsonText::new("result", &result) {
             Ok(result) => self.finish_run(key, TaskChange::Complete { result, message: None }),
@@ -74,33 +88,46 @@ impl Server {
 
     /// A running task ends with a JSON-RPC error.
     pub(in super::super) fn fail_run(&mut self, key: RequestKey, error: &PeerError) {
-        self.finish_run(key, TaskChange::Fail { error: JsonText::error(error), message: None });
+        let Some(revision) = self.requests.get(key).map(|entry| entry.revision) else { return };
+        let error = PeerError { code: revision.error_code(error.code), ..error.clone() };
+        self.finish_run(key, TaskChange::Fail { error: JsonText::error(&error), message: None });
     }
 
     fn finish_run(&mut self, key: RequestKey, change: TaskChange) {
         let Some(entry) = self.settle(key) else { return };
         if let Some(run) = entry.run {
-            self.change_own(run.id, change);
+            self.change_own(entry.stream, &run.id, change);
         }
         self.check_drained(entry.stream);
     }
 
-    fn change_own(&mut self, id: String, change: TaskChange) {
-        let request = StoreRequest::Change { id, party: Party::Owner, change };
-        self.store(request.clone(), Pending::Run { request });
-    }
-
-    /// A running task tells how far it is. A modern client reads it with the task's status.
+    /// A running task tells how far it is. Its client reads it with the task's status; of what comes too quickly it reads
+    /// the last.
     pub(in super::super) fn note_progress(&mut self, key: RequestKey, message: Option<&str>, now: Millis) -> bool {
         let Some(run) = self.requests.get_mut(key).and_then(|entry| entry.run.as_mut()) else { return false };
         let Some(message) = message else { return false };
-        if run.noted.is_some_and(|noted| now < noted.saturating_add(MESSAGE_MS)) {
-            return false;
+        let due = run.noted.map_or(now, |noted| noted.saturating_add(MESSAGE_MS));
+        if run.note.replace(message.to_owned()).is_none() {
+            self.tasks.notes.insert((due, key.0), key);
         }
-        run.noted = Some(now);
-        let id = run.id.clone();
-        self.change_own(id, TaskChange::Message(Some(message.to_owned())));
+        self.note_waiting(now);
         true
+    }
+
+    /// Notes what was said of progress, where it is time.
+    pub(super) fn note_waiting(&mut self, now: Millis) {
+        while let Some(((due, _), _)) = self.tasks.notes.first_key_value()
+            && *due <= now
+            && let Some((_, key)) = self.tasks.notes.pop_first()
+        {
+            let Some(entry) = self.requests.get_mut(key) else { continue };
+            let stream = entry.stream;
+            let Some(run) = entry.run.as_mut() else { continue };
+            let Some(note) = run.note.take() else { continue };
+            run.noted = Some(now);
+            let id = run.id.clone();
+            self.change_own(stream, &id, TaskChange::Message(Some(note)));
+        }
     }
 
     /// A running task asks its client: a modern one finds the questions in the task, a legacy one gets requests.
@@ -113,7 +140,7 @@ impl Server {
         now: Millis,
     ) -> Result<(), LocalError> {
         let Some(entry) = self.requests.get_mut(key) else { return Err(LocalError::NoBackChannel) };
-        let is_modern = entry.revision.is_modern();
+        let (stream, is_modern) = (entry.stream, entry.revision.is_modern());
         let Some(run) = entry.run.as_mut() else { return Err(LocalError::NoBackChannel) };
         if let Some(twice) = questions.iter().find(|open| run.used.contains(&open.key)) {
             let reason = format!("the key {:?} was used before in this task", twice.key);
@@ -143,18 +170,19 @@ impl Server {
         } else {
             self.ask_legacy(key, owner, questions, timeout_ms, now)?;
         }
-        self.change_own(id, TaskChange::Ask(asked));
+        self.change_own(stream, &id, TaskChange::Ask(asked));
         Ok(())
     }
 
     /// A legacy client has answered a question of a running task: the task works on.
     pub(in super::super) fn answered_in_task(&mut self, call: RequestKey, key: &str, result: Option<&str>) {
-        let Some(run) = self.requests.get(call).and_then(|entry| entry.run.as_ref()) else { return };
-        let id = run.id.clone();
+        let Some(entry) = self.requests.get(call) else { return };
+        let Some(run) = entry.run.as_ref() else { return };
+        let (stream, id) = (entry.stream, run.id.clone());
         if let Ok(result) = JsonText::new("answer", result.unwrap_or("{}")) {
-            self.change_own(id.clone(), TaskChange::Answer(vec![(key.to_owned(), result)]));
+            self.change_own(stream, &id, TaskChange::Answer(vec![(key.to_owned(), result)]));
         }
-        self.change_own(id, TaskChange::Take(vec![key.to_owned()]));
+        self.change_own(stream, &id, TaskChange::Take(vec![key.to_owned()]));
     }
 
     /// The store tells of a task: where it runs here, its call hears what concerns it.
@@ -167,6 +195,7 @@ impl Server {
             None => {}
         }
         let Some(entry) = self.requests.get_mut(key) else { return };
+        let stream = entry.stream;
         let Some(rounds) = entry.rounds.as_mut() else { return };
         let mut taken = Vec::new();
         for open in rounds.waiting.iter_mut().flat_map(|waiting| &mut waiting.questions) {
@@ -180,8 +209,7 @@ impl Server {
         if taken.is_empty() {
             return;
         }
-        let id = record.id.clone();
-        self.change_own(id, TaskChange::Take(taken));
+        self.change_own(stream, &record.id, TaskChange::Take(taken));
         self.deliver(key);
     }
 
@@ -193,13 +221,18 @@ impl Server {
         }
     }
 
-    /// What the store was to do for a running task has no task to be done to.
-    pub(super) fn task_lost(&mut self, request: &StoreRequest) {
-        if let StoreRequest::Change { id, .. } = request
-            && let Some(key) = self.tasks.running.get(id).copied()
-        {
+    /// The store has no task of this id any more.
+    pub(super) fn task_lost(&mut self, id: &str) {
+        if let Some(key) = self.tasks.running.get(id).copied() {
             self.cancel_run(key, CancelReason::Closed);
         }
+        self.forget_followers(id);
+    }
+
+    /// A task that runs here will not come to its end, because the server does: whoever asks for it hears of that at once.
+    pub(in super::super) fn leave_run(&mut self, stream: StreamId, id: &str) {
+        let error = PeerError::internal("the server ended before this task did");
+        self.change_own(stream, id, TaskChange::Fail { error: JsonText::error(&error), message: None });
     }
 
     pub(super) fn extend_leases(&mut self, now: Millis) {
@@ -209,7 +242,10 @@ impl Server {
         ids.sort_unstable();
         self.tasks.lease_due = (!ids.is_empty()).then(|| now.saturating_add(lease / 3));
         for id in ids {
-            self.change_own(id, TaskChange::ExtendLease { until_ms });
+            let key = self.tasks.running.get(&id).copied();
+            if let Some(stream) = key.and_then(|key| self.requests.get(key)).map(|entry| entry.stream) {
+                self.change_own(stream, &id, TaskChange::ExtendLease { until_ms });
+            }
         }
     }
 }
