@@ -3,6 +3,8 @@
 use crate::asking::Answered;
 use crate::call::ToolError;
 use crate::endpoint::Endpoint;
+use crate::extension::declared;
+use crate::middleware::TraceContext;
 use crate::options::Error;
 use ferromcp_engine::{Call, CancelReason, InputRequest, LocalError, LogLevel, OutgoingError, PeerError, Reentry};
 use serde::Serialize;
@@ -27,8 +29,26 @@ impl<'a> Context<'a> {
         self.call
     }
 
+    /// The trace that the request belongs to, as far as its client says.
+    pub fn trace_context(&self) -> TraceContext {
+        TraceContext::of(self.call)
+    }
+
+    /// The settings with which the client declares an extension, as the JSON of an object. None: it does not, so nothing of
+    /// the extension may be used with it.
+    pub fn client_extension(&self, name: &str) -> Option<String> {
+        declared(self.call.client_capabilities_json(), name)
+    }
+
+    /// Sends a notification of an extension that belongs to this call. `params` becomes a JSON object. False: the call is
+    /// over, or `params` is no object.
+    pub fn notify(&self, method: &str, params: impl Serialize) -> bool {
+        let Ok(params) = serde_json::to_string(&params) else { return false };
+        self.endpoint.notify(self.call.key, method, Some(&params)).unwrap_or(false)
+    }
+
     /// Tells the client how far this is, out of `total` where that is known. False: it has not asked, or the value has
-    /// not risen, or the call is over.
+    /// not risen, or the call is over. Of a task the client reads `message` as its status message.
     pub fn report_progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) -> bool {
         // Numbers that JSON lacks are not sent.
         self.endpoint.progress(self.call.key, progress, total, message).unwrap_or(false)
@@ -48,6 +68,21 @@ impl<'a> Context<'a> {
     /// Why that is so: the client's reason, if it gave one, is in it.
     pub fn cancel_reason(&self) -> Option<CancelReason> {
         self.endpoint.cancel_reason(self.call.key)
+    }
+
+    /// The id of the task that this call is; None where it is none. A call of a tool whose definition says
+    /// `"execution": {"taskSupport": "optional"}` or `"required"` is a task from the beginning, for clients that take tasks;
+    /// any tool's may become one by [`Context::begin_task`].
+    pub fn task_id(&self) -> Option<String> {
+        self.endpoint.task_id(self.call.key)
+    }
+
+    /// Turns this call into a task, if its client takes tasks for answers (extension `io.modelcontextprotocol/tasks`): the
+    /// client gets the task at once, and what the handler returns later is the task's result. What has to be asked first is
+    /// best asked before. Blocks until the task is kept; its id, or None where the call goes on without: the client does not
+    /// take tasks, or they can't be kept.
+    pub fn begin_task(&self) -> Option<String> {
+        self.endpoint.begin_task_and_wait(self.call.key).unwrap_or_default()
     }
 
     /// Asks the user by a form (`client/elicitation`). `schema` is the JSON Schema of the form, a flat object of primitive

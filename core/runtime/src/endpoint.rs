@@ -11,6 +11,7 @@
 //!   back.
 
 use crate::debug::Tap;
+use crate::middleware::Chain;
 use crate::options::{DiagnosticHook, Error, StdioOptions};
 use crate::outbox::FULL;
 use crate::state::{EndReason, State, Wire};
@@ -91,12 +92,14 @@ impl Endpoint {
                 Link::own()
             }
         };
+        let chain = Chain::new(&options.middleware, &mut server);
         let stream = server.open(0);
         let (turns, leader) = Turns::new();
         let tap = Tap::new(options.traced(), options.recent);
         let linger = Millis::try_from(options.linger.as_millis()).unwrap_or(Millis::MAX);
         let mut state = State::new(server, stream, wire, turns, tap, linger);
         state.tasks = tasks;
+        state.chain = chain;
         state.epoch_ms = epoch_ms;
         let answered = Arc::clone(&state.answered);
         let endpoint = Self {
@@ -154,7 +157,7 @@ impl Endpoint {
     /// Forgets a cancelled call that host code will not answer. Not needed after an answer.
     pub fn release(&self, key: RequestKey) {
         if !self.is_forked() {
-            self.lock().cancelled.remove(&key);
+            self.lock().forget(key);
         }
     }
 
@@ -268,7 +271,7 @@ impl Endpoint {
         self.command_on(|state, now| {
             let answered = body(&mut state.server, now)?;
             if !answered {
-                state.cancelled.remove(&key);
+                state.forget(key);
             }
             Ok(answered)
         })
@@ -380,6 +383,7 @@ impl Endpoint {
         // Nothing more is read, so nobody can answer.
         let stream = state.stream;
         state.server.give_up_asking(stream);
+        state.server.end_tasks(stream);
         state.drain(now_us);
         state.input_open = false;
         state.end(EndReason::Stopped, Millis::try_from(bound.as_millis()).unwrap_or(Millis::MAX), now_us / 1_000);
@@ -416,7 +420,7 @@ impl Endpoint {
 }
 
 /// UNIX time in milliseconds.
-fn unix_ms() -> u64 {
+pub(crate) fn unix_ms() -> u64 {
     // A clock before 1970 counts as 1970.
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

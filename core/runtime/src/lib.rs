@@ -26,12 +26,15 @@
 
 #![deny(unsafe_code)]
 
+pub mod apps;
 mod asking;
 mod call;
 mod context;
 mod debug;
 mod endpoint;
 mod entropy;
+mod extension;
+pub mod middleware;
 mod options;
 mod outbox;
 mod pool;
@@ -41,6 +44,7 @@ mod state;
 mod stdio;
 pub mod store;
 mod sys;
+mod task;
 mod turns;
 mod watch;
 
@@ -52,8 +56,11 @@ pub use call::{PromptCall, PromptOutput, ResourceCall, ResourceOutput, ToolCall,
 pub use context::{AskError, Context, Elicited, Root};
 pub use endpoint::{Deferred, Endpoint};
 pub use entropy::system as system_entropy;
+pub use extension::MethodCall;
+pub use middleware::{Middleware, TraceContext};
 pub use options::{DiagnosticHook, Error, StdioOptions};
 pub use pool::{CallQueue, Host};
 pub use server::Server;
 pub use state::{EndReason, Ended};
 pub use stdio::{StdioServer, start_fds, start_stdio};
+pub use store::TaskStoreOption;

@@ -1,5 +1,6 @@
 //! Options of a server's input, output and threads, each with the reason for its default.
 
+use crate::middleware::Middleware;
 use crate::store::TaskStoreOption;
 use ferromcp_engine::{Diagnostic, LocalError};
 use std::fmt;
@@ -41,6 +42,9 @@ pub struct StdioOptions {
     pub diagnostics: Option<DiagnosticHook>,
     /// Where tasks are kept. In memory: a server that is to find them after a restart has to say where.
     pub task_store: TaskStoreOption,
+    /// What stands round every call of host code, the outermost first. None: that costs nothing. What
+    /// [`crate::middleware::policy::Policy::build`] gives belongs here.
+    pub middleware: Vec<Arc<dyn Middleware>>,
     /// Name of the threads, as debuggers show it.
     pub thread_name: String,
 }
@@ -57,6 +61,7 @@ impl Default for StdioOptions {
             recent: 0,
             diagnostics: None,
             task_store: TaskStoreOption::Memory,
+            middleware: Vec::new(),
             thread_name: "ferromcp".into(),
         }
     }
@@ -82,6 +87,7 @@ impl fmt::Debug for StdioOptions {
             .field("recent", &self.recent)
             .field("diagnostics", &self.diagnostics.is_some())
             .field("task_store", &self.task_store)
+            .field("middleware", &self.middleware.len())
             .field("thread_name", &self.thread_name)
             .finish()
     }

@@ -11,7 +11,7 @@
 use crate::debug::write_stderr;
 use crate::endpoint::{Endpoint, Guard, Way};
 use crate::options::{Error, StdioOptions};
-use crate::state::{EndReason, Ended, Wire};
+use crate::state::{EndReason, Ended, Notice, Wire};
 use crate::sys::{self, Interest};
 use crate::turns::Ticket;
 use ferromcp_engine::{Call, Event, Millis};
@@ -68,21 +68,26 @@ impl CallQueue {
         if endpoint.is_forked() {
             return None;
         }
-        let mut state = endpoint.lock();
-        if !state.turns.runs(self.ticket) || state.outcome.is_some() || state.out.backlog() > endpoint.high_water {
-            return None;
+        loop {
+            let mut state = endpoint.lock();
+            if !state.turns.runs(self.ticket) || state.outcome.is_some() || state.out.backlog() > endpoint.high_water {
+                return None;
+            }
+            if state.turns.together() && state.last_us > self.until_us {
+                return None;
+            }
+            let call = state.calls.pop_front()?;
+            if !std::mem::take(&mut state.fresh) {
+                state.last_us = endpoint.now_us();
+            }
+            let now_us = state.last_us;
+            state.turns.begin_call(self.ticket, now_us);
+            let entrance = state.enter(&call, now_us);
+            endpoint.arm(state);
+            if entrance.is_none_or(|entrance| endpoint.admit(&call, &entrance)) {
+                return Some(call);
+            }
         }
-        if state.turns.together() && state.last_us > self.until_us {
-            return None;
-        }
-        let call = state.calls.pop_front()?;
-        if !std::mem::take(&mut state.fresh) {
-            state.last_us = endpoint.now_us();
-        }
-        let now_us = state.last_us;
-        state.turns.begin_call(self.ticket, now_us);
-        endpoint.arm(state);
-        Some(call)
     }
 }
 
@@ -183,10 +188,10 @@ impl Pool {
         state = self.recruit(state).0;
         if notices {
             state.noticing = true;
-            while let Some(event) = state.notices.pop_front() {
+            while let Some(notice) = state.notices.pop_front() {
                 state.turns.block(ticket, self.endpoint.now_us());
                 self.endpoint.arm(state);
-                self.tell(event);
+                self.tell(notice);
                 state = self.endpoint.lock();
             }
             state.noticing = false;
@@ -204,9 +209,11 @@ impl Pool {
         self.back(state, ticket)
     }
 
-    fn tell(&self, event: Event) {
-        let Event::Diagnostic(diagnostic) = event else {
-            return self.host.notice(&self.endpoint, event);
+    fn tell(&self, notice: Notice) {
+        let diagnostic = match notice {
+            Notice::Finished(finished) => return finished.tell(),
+            Notice::Event(Event::Diagnostic(diagnostic)) => diagnostic,
+            Notice::Event(event) => return self.host.notice(&self.endpoint, event),
         };
         if let Some(hook) = &self.endpoint.diagnostics {
             return hook(&diagnostic);
@@ -320,9 +327,9 @@ impl Pool {
         let _ = state.server.closed(stream, now_us / 1_000);
         state.drain(now_us);
         if !state.noticing {
-            while let Some(event) = state.notices.pop_front() {
+            while let Some(notice) = state.notices.pop_front() {
                 drop(state);
-                self.tell(event);
+                self.tell(notice);
                 state = self.endpoint.lock();
             }
         }

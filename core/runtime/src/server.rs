@@ -8,13 +8,18 @@ use crate::call::{
 };
 use crate::context::Context;
 use crate::endpoint::Endpoint;
+use crate::extension::MethodCall;
+use crate::middleware::Middleware;
+use crate::middleware::policy::Policy;
 use crate::options::{Error, StdioOptions};
 use crate::pool::{CallQueue, Host};
 use crate::state::Ended;
 use crate::stdio::{StdioServer, start_fds, start_stdio};
+use crate::store::TaskStoreOption;
 use ferromcp_engine::error::code;
-use ferromcp_engine::{self as engine, Call, Era, Event, LocalError, PeerError, Reentry, ServerConfig, Target};
-use std::collections::HashSet;
+use ferromcp_engine::{self as engine, Call, Era, Event, LocalError, PeerError, Reentry, Reply, ServerConfig, Target};
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,6 +27,8 @@ use std::sync::Arc;
 type ToolHandler = Box<dyn Fn(&ToolCall<'_>) -> Result<ToolOutput, ToolError> + Send + Sync>;
 type ResourceHandler = Box<dyn Fn(&ResourceCall<'_>) -> Result<ResourceOutput, PeerError> + Send + Sync>;
 type PromptHandler = Box<dyn Fn(&PromptCall<'_>) -> Result<PromptOutput, PeerError> + Send + Sync>;
+type MethodHandler = Box<dyn Fn(&MethodCall<'_>) -> Result<String, PeerError> + Send + Sync>;
+type NotificationHandler = Box<dyn Fn(Option<&str>) + Send + Sync>;
 type UriHandler = Box<dyn Fn(&str) + Send + Sync>;
 
 /// An MCP server of closures.
@@ -58,6 +65,8 @@ type UriHandler = Box<dyn Fn(&str) + Send + Sync>;
 pub struct Server {
     config: ServerConfig,
     options: StdioOptions,
+    policy: Option<Policy>,
+    middleware: Vec<Arc<dyn Middleware>>,
     handlers: Handlers,
     definitions: Vec<(Kind, String, u64)>,
 }
@@ -76,7 +85,14 @@ impl Server {
         let mut config = ServerConfig::new(name, version);
         // Any handler may log; the lists are declared by the engine when they hold something.
         config.capabilities.declare("logging", "{}");
-        Self { config, options: StdioOptions::default(), handlers: Handlers::default(), definitions: Vec::new() }
+        Self {
+            config,
+            options: StdioOptions::default(),
+            policy: None,
+            middleware: Vec::new(),
+            handlers: Handlers::default(),
+            definitions: Vec::new(),
+        }
     }
 
     /// Tells the model how to use this server.
@@ -93,14 +109,95 @@ impl Server {
         self
     }
 
-    /// Sets how it reads, writes and runs calls.
+    /// Sets how it reads, writes and runs calls, and where tasks are kept.
     #[must_use]
     pub fn options(mut self, options: StdioOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Adds a tool.
+    /// Says where tasks are kept: in memory if nothing is said, so that they end with the process.
+    ///
+    /// ```no_run
+    /// use ferromcp::{Server, TaskStoreOption, ToolOutput};
+    ///
+    /// let report = r#"{
+    ///     "name": "report",
+    ///     "inputSchema": {"type": "object"},
+    ///     "execution": {"taskSupport": "optional"}
+    /// }"#;
+    ///
+    /// Server::new("reports", "1.0")
+    ///     .task_store(TaskStoreOption::Url("sqlite:/var/lib/reports/tasks.db".into()))
+    ///     .tool(report, |call| {
+    ///         for page in 1..=100 {
+    ///             if call.is_cancelled() {
+    ///                 break;
+    ///             }
+    ///             call.report_progress(f64::from(page), Some(100.0), Some(&format!("page {page}")));
+    ///         }
+    ///         Ok(ToolOutput::text("done"))
+    ///     })
+    ///     .run_stdio()?;
+    /// # Ok::<(), ferromcp::Error>(())
+    /// ```
+    #[must_use]
+    pub fn task_store(mut self, store: TaskStoreOption) -> Self {
+        self.options.task_store = store;
+        self
+    }
+
+    /// Puts something round every call of a handler; what is added first is the outermost. See [`crate::middleware`].
+    #[must_use]
+    pub fn middleware(mut self, layer: impl Middleware) -> Self {
+        self.middleware.push(Arc::new(layer));
+        self
+    }
+
+    /// Sets the policy: limits, timeouts, the audit log. It stands outside of what [`Server::middleware`] adds.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = Some(policy);
+        self
+    }
+
+    /// Declares an extension with its settings, the JSON of an object. Clients of 2025-11-25 and earlier know no extensions:
+    /// they are not told of it, and its methods are there for them.
+    #[must_use]
+    pub fn extension(mut self, name: &str, settings_json: &str) -> Self {
+        self.config.capabilities.declare_within("extensions", name, settings_json);
+        self
+    }
+
+    /// Serves a method that is no method of MCP. What the handler gives becomes the result, which must be a JSON object.
+    #[must_use]
+    pub fn method<F, R>(mut self, name: &str, handler: F) -> Self
+    where
+        F: Fn(&MethodCall<'_>) -> Result<R, PeerError> + Send + Sync + 'static,
+        R: Serialize,
+    {
+        self.config.extra_methods.push(name.to_owned());
+        let handler = move |call: &MethodCall<'_>| {
+            let result = handler(call)?;
+            serde_json::to_string(&result)
+                .map_err(|error| PeerError::internal(format!("The result has no JSON form: {error}")))
+        };
+        self.handlers.methods.insert(name.to_owned(), Box::new(handler));
+        self
+    }
+
+    /// Sets what is called with the parameters of a notification that is none of MCP. As [`Server::on_subscribed`].
+    #[must_use]
+    pub fn on_notification<F>(mut self, method: &str, handler: F) -> Self
+    where
+        F: Fn(Option<&str>) + Send + Sync + 'static,
+    {
+        self.handlers.notifications.insert(method.to_owned(), Box::new(handler));
+        self
+    }
+
+    /// Adds a tool. One whose definition has `"execution": {"taskSupport": "optional"}` (or `"required"`) runs as a task for
+    /// clients that take tasks; the handler is written like any other.
     #[must_use]
     pub fn tool<F>(mut self, definition: impl Into<String>, handler: F) -> Self
     where
@@ -202,7 +299,11 @@ impl Server {
         start_fds(server, host, input, output, options)
     }
 
-    fn build(self) -> Result<(engine::Server, Arc<dyn Host>, StdioOptions), LocalError> {
+    fn build(mut self) -> Result<(engine::Server, Arc<dyn Host>, StdioOptions), Error> {
+        if let Some(policy) = self.policy.take() {
+            self.options.middleware.extend(policy.build()?);
+        }
+        self.options.middleware.append(&mut self.middleware);
         let mut server = engine::Server::new(self.config)?;
         for (kind, definition, tag) in &self.definitions {
             match kind {
@@ -224,6 +325,8 @@ struct Handlers {
     prompts: Vec<PromptHandler>,
     /// Those that wait in this process while their client is asked.
     held: HashSet<(Kind, u64)>,
+    methods: HashMap<String, MethodHandler>,
+    notifications: HashMap<String, NotificationHandler>,
     subscribed: Option<UriHandler>,
     unsubscribed: Option<UriHandler>,
 }
@@ -248,6 +351,12 @@ impl Host for Handlers {
         let (handler, uri) = match event {
             Event::Subscribed { uri, .. } => (&self.subscribed, uri),
             Event::Unsubscribed { uri, .. } => (&self.unsubscribed, uri),
+            Event::Notification { method, params, .. } => {
+                if let Some(handler) = self.notifications.get(&method) {
+                    let _ = guarded(|| handler(params.as_deref()));
+                }
+                return;
+            }
             // Handlers ask whether they are cancelled; nothing else concerns closures.
             _ => return,
         };
@@ -260,6 +369,8 @@ impl Host for Handlers {
 
 impl Handlers {
     fn answer(&self, endpoint: &Endpoint, call: &Call) -> Result<bool, Error> {
+        #[cfg(feature = "tracing")]
+        let _span = crate::middleware::span(call).entered();
         let kind = match &call.target {
             Target::Tool(_) => Kind::Tool,
             Target::Resource(_) => Kind::Resource,
@@ -274,8 +385,21 @@ impl Handlers {
                 self.resource(*tag, endpoint, &ResourceCall(context(*tag)))
             }
             Target::Prompt(tag) => self.prompt(*tag, endpoint, &PromptCall(context(*tag))),
-            // Neither completion nor delegation is declared by this door.
+            Target::Delegated => self.method(endpoint, &MethodCall(Context::new(endpoint, call, Reentry::Replay))),
+            // Completion is not declared by this door.
             _ => endpoint.fail(call.key, &PeerError::method_not_found(call.method())),
+        }
+    }
+
+    fn method(&self, endpoint: &Endpoint, call: &MethodCall<'_>) -> Result<bool, Error> {
+        let key = call.request().key;
+        let Some(handler) = self.methods.get(call.request().method()) else {
+            return endpoint.fail(key, &PeerError::method_not_found(call.request().method()));
+        };
+        match guarded(|| handler(call)) {
+            Some(Ok(result)) => endpoint.respond(key, Reply::Result(&result)),
+            Some(Err(error)) => fail(endpoint, call, error),
+            None => endpoint.fail(key, &PeerError::internal("The request could not be served (its handler panicked).")),
         }
     }
 

@@ -6,10 +6,12 @@
 
 use crate::asking::Asks;
 use crate::debug::{Shown, Tap};
+use crate::middleware::{Chain, Finished, Over};
 use crate::options::Error;
 use crate::outbox::Outbox;
 use crate::store::link::Link;
 use crate::sys::NotForChildren;
+use crate::task::Begins;
 use crate::turns::Turns;
 use crate::watch::Crew;
 use ferromcp_engine::{Call, CancelReason, Event, Millis, Output, RequestKey, Server, StreamId};
@@ -64,6 +66,14 @@ impl Wire {
     }
 }
 
+/// What is told from the thread that reads, in the order in which it happened.
+pub(crate) enum Notice {
+    /// An event, to the host.
+    Event(Event),
+    /// The end of a call, to the middleware.
+    Finished(Finished),
+}
+
 pub(crate) struct State {
     /// None after the end: the client sees that nothing more comes, whatever host code still does.
     pub(crate) wire: Option<Arc<Wire>>,
@@ -72,8 +82,10 @@ pub(crate) struct State {
     pub(crate) out: Outbox,
     /// Calls that host code has not taken.
     pub(crate) calls: VecDeque<Call>,
-    /// Events that the host has not been told.
-    pub(crate) notices: VecDeque<Event>,
+    /// What nobody has been told.
+    pub(crate) notices: VecDeque<Notice>,
+    /// What stands round host code, if anything.
+    pub(crate) chain: Option<Box<Chain>>,
     /// Calls that host code has taken and nobody waits for any more, and why, until host code answers them.
     pub(crate) cancelled: HashMap<RequestKey, CancelReason>,
     /// Where tasks are kept.
@@ -82,6 +94,8 @@ pub(crate) struct State {
     pub(crate) epoch_ms: u64,
     /// The questions to the client that threads wait for.
     pub(crate) asks: Asks,
+    /// The calls whose threads wait for them to be tasks.
+    pub(crate) begins: Begins,
     /// Signals: an answer to one of them, or a call that is over.
     pub(crate) answered: Arc<Condvar>,
     /// A thread is telling the host; others leave their notices to it, so that they stay in order.
@@ -128,10 +142,12 @@ impl State {
             out: Outbox::default(),
             calls: VecDeque::new(),
             notices: VecDeque::new(),
+            chain: None,
             cancelled: HashMap::new(),
             tasks: Link::own(),
             epoch_ms: 0,
             asks: Asks::default(),
+            begins: Begins::default(),
             answered: Arc::default(),
             noticing: false,
             tap,
@@ -170,20 +186,22 @@ impl State {
                     // A call that host code has not seen needs no cancelling there.
                     match self.calls.iter().position(|call| call.key == key) {
                         Some(at) => drop(self.calls.remove(at)),
-                        None => {
-                            if self.cancelled.len() >= MOST_CANCELLED {
-                                self.cancelled.clear();
-                            }
-                            self.cancelled.insert(key, reason.clone());
-                            self.answered.notify_all();
-                            self.notices.push_back(Event::Cancelled { key, reason });
-                        }
+                        None => self.cancel(key, reason, now_us),
                     }
                 }
                 Output::Event(Event::Answers { ask, call, answers }) => match self.asks.put(ask, answers) {
-                    Some(answers) => self.notices.push_back(Event::Answers { ask, call, answers }),
+                    Some(answers) => self.notices.push_back(Notice::Event(Event::Answers { ask, call, answers })),
                     None => self.answered.notify_all(),
                 },
+                Output::Event(Event::TaskBegun { call, id }) => {
+                    if let (Some(chain), Some(id)) = (&mut self.chain, &id) {
+                        chain.became_task(call, id);
+                    }
+                    match self.begins.put(call, id) {
+                        Some(id) => self.notices.push_back(Notice::Event(Event::TaskBegun { call, id })),
+                        None => self.answered.notify_all(),
+                    }
+                }
                 Output::Event(Event::Store { op, request }) => {
                     let now = now_us / 1_000;
                     if let Some(outcome) = self.tasks.take(op, request, self.epoch_ms.saturating_add(now)) {
@@ -192,10 +210,39 @@ impl State {
                 }
                 Output::Event(Event::Drained { stream }) => {
                     self.end(EndReason::EndOfInput, self.linger, now_us / 1_000);
-                    self.notices.push_back(Event::Drained { stream });
+                    self.notices.push_back(Notice::Event(Event::Drained { stream }));
                 }
-                Output::Event(event) => self.notices.push_back(event),
+                Output::Event(Event::Answered { key, answer }) => {
+                    let finished = self.chain.as_mut().and_then(|chain| chain.answered(key, answer, now_us));
+                    self.notices.extend(finished.map(Notice::Finished));
+                }
+                Output::Event(event) => self.notices.push_back(Notice::Event(event)),
             }
+        }
+    }
+
+    /// Nobody waits for a call any more that was taken from the queue.
+    fn cancel(&mut self, key: RequestKey, reason: CancelReason, now_us: u64) {
+        let over = self.chain.as_mut().map_or(Over::Unknown, |chain| chain.cancelled(key, &reason, now_us));
+        if matches!(over, Over::BeforeHost) {
+            return;
+        }
+        if self.cancelled.len() >= MOST_CANCELLED {
+            self.cancelled.clear();
+        }
+        self.cancelled.insert(key, reason.clone());
+        self.answered.notify_all();
+        self.notices.push_back(Notice::Event(Event::Cancelled { key, reason }));
+        if let Over::Finished(finished) = over {
+            self.notices.push_back(Notice::Finished(finished));
+        }
+    }
+
+    /// Host code has ended a call that nobody waited for.
+    pub(crate) fn forget(&mut self, key: RequestKey) {
+        self.cancelled.remove(&key);
+        if let Some(chain) = &mut self.chain {
+            chain.forget(key);
         }
     }
 
@@ -224,10 +271,15 @@ impl State {
         if self.ending == Some(EndReason::ReaderGone) {
             return;
         }
-        self.end(EndReason::ReaderGone, 0, now_us / 1_000);
+        self.end(EndReason::ReaderGone, self.linger, now_us / 1_000);
+        // Whoever else has the store of tasks is told at once that ours have failed.
+        self.server.end_tasks(self.stream);
         // A stream that is closed already has nothing left to cancel.
         let _ = self.server.closed(self.stream, now_us / 1_000);
         self.drain(now_us);
+        if self.tasks.is_idle() {
+            self.end(EndReason::ReaderGone, 0, now_us / 1_000);
+        }
     }
 
     /// From now on only what is unsent matters, and that for at most `bound` milliseconds. The first reason stands, the

@@ -8,8 +8,9 @@ use super::{MemoryTaskStore, TaskStore};
 use crate::endpoint::Endpoint;
 use crate::options::Error;
 use ferromcp_engine::StoreKey;
-use ferromcp_engine::tasks::{StoreOutcome, StoreRequest};
+use ferromcp_engine::tasks::{StoreError, StoreOutcome, StoreRequest};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -88,12 +89,25 @@ impl Endpoint {
         let (store, work) = (Arc::clone(&state.tasks.store), Arc::clone(&state.tasks.work));
         let owner = state.tasks.owner.clone();
         let mut mark = 0;
-        let mut tidied: Option<Instant> = None;
+        let (mut looked, mut tidied) = (Instant::now(), Instant::now());
         loop {
-            if let Some((op, request)) = state.tasks.queue.pop_front() {
+            // Others hold what is kept against the clock of the wall, which ours does not follow while a machine sleeps.
+            let epoch_ms = self.unix().saturating_sub(self.now());
+            state.server.set_epoch(epoch_ms);
+            // The server has ended, and may have left something to be stored.
+            if state.outcome.is_some() && state.tasks.queue.is_empty() {
+                return;
+            }
+            let runs = state.server.running_tasks() > 0;
+            if runs && looked.elapsed() >= LOOK {
+                drop(state);
+                self.look_for_news(&*store, &owner, &mut mark);
+                looked = Instant::now();
+                state = self.lock();
+            } else if let Some((op, request)) = state.tasks.queue.pop_front() {
                 state.tasks.busy = true;
                 drop(state);
-                let outcome = store.execute(request, self.unix());
+                let outcome = execute(&*store, request, self.unix());
                 // The server may be gone by now; then nobody wants to know.
                 let _ = self.command(|server, now| {
                     server.stored(op, outcome, now);
@@ -102,32 +116,34 @@ impl Endpoint {
                 state = self.lock();
                 state.tasks.busy = false;
                 self.wake_leader(&mut state);
-                continue;
-            }
-            if state.outcome.is_some() {
-                return;
-            }
-            let waited = work.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner);
-            state = waited.0;
-            if !waited.1.timed_out() {
-                continue;
-            }
-            drop(state);
-            if tidied.is_none_or(|tidied| tidied.elapsed() >= TIDY) {
-                tidied = Some(Instant::now());
+            } else if tidied.elapsed() >= TIDY {
+                drop(state);
                 // What it could not do now, it does next time.
                 let _ = store.expire(self.unix());
+                tidied = Instant::now();
+                state = self.lock();
+            } else {
+                let until = if runs { LOOK } else { TIDY };
+                state = work.wait_timeout(state, until).unwrap_or_else(PoisonError::into_inner).0;
             }
-            if let Ok(touched) = store.poll(&owner, mark) {
-                mark = touched.mark;
-                for record in touched.tasks {
-                    let _ = self.command(|server, now| {
-                        server.task_touched(&record, now);
-                        Ok(())
-                    });
-                }
-            }
-            state = self.lock();
         }
     }
+
+    /// Tells the engine what others did to tasks of this process. A store that is away is asked again next time.
+    fn look_for_news(&self, store: &dyn TaskStore, owner: &str, mark: &mut u64) {
+        let Ok(touched) = store.poll(owner, *mark) else { return };
+        *mark = touched.mark;
+        for record in touched.tasks {
+            let _ = self.command(|server, now| {
+                server.task_touched(&record, now);
+                Ok(())
+            });
+        }
+    }
+}
+
+/// Does what the engine asks for. A store that panics has not done it, and does not take the others' tasks with it.
+fn execute(store: &dyn TaskStore, request: StoreRequest, unix_ms: u64) -> StoreOutcome {
+    catch_unwind(AssertUnwindSafe(|| store.execute(request, unix_ms)))
+        .unwrap_or_else(|_| StoreOutcome::Failed(StoreError::Unavailable("it panicked".into())))
 }

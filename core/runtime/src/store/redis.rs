@@ -137,6 +137,12 @@ impl RedisTaskStore {
             })?;
             let (Some(version), Some(body)) = read else { return Ok(None) };
             let mut record = stored(&body)?;
+            if let Some(until) = &mut record.lease_until_ms
+                && self.link.is_settling()
+            {
+                // Its owner could not extend the lease either.
+                *until = now_ms.saturating_add(1).max(*until);
+            }
             let Some(seen) = look(&mut record, party, change, now_ms) else { return Ok(None) };
             if !seen.changed {
                 return Ok(Some((seen.applied, record)));

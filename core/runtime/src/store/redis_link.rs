@@ -3,12 +3,16 @@
 use super::Process;
 use ferromcp_engine::tasks::StoreError;
 use redis::{Client, Connection, RedisError, RedisResult};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// How long a server may take to accept a connection, or to answer. 5 s: commands take less than a millisecond, and a client
 /// that waits for its task should hear before it gives up.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long after a server came back others may need to be heard of again. 3 s: they try every second, and a loaded machine is
+/// slower.
+const SETTLING: Duration = Duration::from_secs(3);
 
 /// Connections that are kept. 16: more threads at once are rare, and open their own.
 const MOST_IDLE: usize = 16;
@@ -27,12 +31,26 @@ pub(super) struct Link {
     process: Process,
     client: Client,
     idle: Mutex<Vec<Connection>>,
+    opened: Mutex<Opened>,
+}
+
+/// What is known of connections that were opened.
+#[derive(Default)]
+struct Opened {
+    any: bool,
+    /// When one was opened that took the place of another.
+    again: Option<Instant>,
 }
 
 impl Link {
     /// A way to the server that the URL names. Nothing is sent yet.
     pub(super) fn new(url: &str) -> Result<Self, StoreError> {
-        Ok(Self { process: Process::this(), client: Client::open(url).map_err(failure)?, idle: Mutex::default() })
+        Ok(Self {
+            process: Process::this(),
+            client: Client::open(url).map_err(failure)?,
+            idle: Mutex::default(),
+            opened: Mutex::default(),
+        })
     }
 
     /// Runs commands on a connection. One that was idle may have been closed by the server in the meantime; where that does no
@@ -58,7 +76,19 @@ impl Link {
             connection.set_write_timeout(Some(PATIENCE))?;
             Ok(connection)
         });
-        self.on(connection.map_err(failure)?, &commands).map_err(failure)
+        let connection = connection.map_err(failure)?;
+        let mut opened = self.opened();
+        if opened.any {
+            opened.again = Some(Instant::now());
+        }
+        opened.any = true;
+        drop(opened);
+        self.on(connection, &commands).map_err(failure)
+    }
+
+    /// Whether the server was away a moment ago: then nobody could be heard of, however alive.
+    pub(super) fn is_settling(&self) -> bool {
+        self.opened().again.is_some_and(|again| again.elapsed() < SETTLING)
     }
 
     fn on<T>(
@@ -76,8 +106,12 @@ impl Link {
         done
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn opened(&self) -> MutexGuard<'_, Opened> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

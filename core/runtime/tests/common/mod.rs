@@ -104,6 +104,11 @@ impl Client {
         self.lines.recv_timeout(LONG).expect("an answer in time")
     }
 
+    /// The next message, if it is there.
+    pub fn try_receive(&mut self) -> Option<Value> {
+        self.lines.try_recv().ok()
+    }
+
     /// The next message, which must answer `id`.
     pub fn expect(&mut self, id: u64) -> Value {
         let message = self.receive();

@@ -44,6 +44,7 @@ fn ids(page: &TaskPage) -> Vec<String> {
     page.tasks.iter().map(|record| record.id.clone()).collect()
 }
 
+// requirement: tasks-ext-consistency, tasks-id-unique
 pub(crate) fn a_created_task_is_there_for_all(place: &dyn Place) {
     let (one, other) = (place.open("a"), place.open("b"));
     let now = now();
@@ -66,6 +67,7 @@ pub(crate) fn a_created_task_is_there_for_all(place: &dyn Place) {
     assert_eq!(one.get(&record.id, &party, now), Ok(Some(record)));
 }
 
+// requirement: tasks-bound-to-context
 pub(crate) fn a_task_exists_for_its_principal_only(place: &dyn Place) {
     let store = place.open("a");
     let now = now();
@@ -194,6 +196,7 @@ pub(crate) fn who_finds_a_task_without_its_owner_fails_it_for_all(place: &dyn Pl
     assert_eq!(told, BTreeSet::from([id(1), id(2)]));
 }
 
+// requirement: tasks-expired-cleaned
 pub(crate) fn a_task_whose_time_is_over_is_gone(place: &dyn Place) {
     let store = place.open("a");
     let now = now();

@@ -1,5 +1,7 @@
 //! A Redis or Valkey server of a test's own.
 
+#![allow(dead_code, reason = "each test that includes this is a crate of its own and uses a part of it")]
+
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -25,7 +27,18 @@ impl RedisServer {
 
     /// The server is killed, and started anew on what it had written.
     pub(crate) fn kill_and_start_again(&mut self) {
-        self.stop();
+        self.kill();
+        self.start_again();
+    }
+
+    /// Kills the server.
+    pub(crate) fn kill(&mut self) {
+        drop(self.shell.stdin.take());
+        self.shell.wait().expect("a child of ours");
+    }
+
+    /// Starts it anew on what it had written.
+    pub(crate) fn start_again(&mut self) {
         self.shell = spawn(&self.folder);
         self.wait_until_ready();
     }
@@ -64,16 +77,11 @@ impl RedisServer {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
-
-    fn stop(&mut self) {
-        drop(self.shell.stdin.take());
-        self.shell.wait().expect("a child of ours");
-    }
 }
 
 impl Drop for RedisServer {
     fn drop(&mut self) {
-        self.stop();
+        self.kill();
     }
 }
 
