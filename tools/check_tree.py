@@ -23,7 +23,14 @@ MACHINE = re.compile(
 # A person should be able to hold a file in the head; beyond this many lines nobody can.
 LONGEST = 900
 # Written by programs, or tables that are searched and not read through.
-NOT_READ = {"Cargo.lock", "package-lock.json", "constraints.txt", "requirements.toml", "LICENSE-APACHE"}
+NOT_READ = {
+    "Cargo.lock",
+    "package-lock.json",
+    "constraints.txt",
+    "ferromcp.h",
+    "requirements.toml",
+    "LICENSE-APACHE",
+}
 CODE = {".rs", ".py", ".pyi", ".c", ".h", ".hpp", ".mts", ".cts", ".ts", ".mjs", ".cjs", ".sh", ".md"}
 
 

@@ -1,5 +1,5 @@
 /* An MCP server in C on standard input and output, with one of everything: tools, a resource, a resource template, a
- * prompt, progress and cancellation. The library reads, writes and runs the handlers. */
+ * prompt, progress, cancellation, and a question to the user. The library reads, writes and runs the handlers. */
 #include <ferromcp.h>
 
 #include <inttypes.h>
@@ -82,6 +82,29 @@ static void progress(fmcp_call *call, void *user_data) {
     fmcp_call_respond_text(call, fmcp_text_of(line), NULL);
 }
 
+/* Asks the user in the middle of a call. A modern client is asked by answering its request: then the status says so, the
+ * handler returns, and runs again with the answer when the client has it. */
+static void ask(fmcp_call *call, void *user_data) {
+    static const char SCHEMA[] = "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"}},"
+                                 "\"required\":[\"name\"]}";
+    (void)user_data;
+    fmcp_answers *answers = NULL;
+    fmcp_error *error = NULL;
+    const fmcp_status status = fmcp_call_elicit(call, fmcp_text_of("Whom shall I greet?"), fmcp_text_of(SCHEMA),
+                                                fmcp_text_of("name"), &answers, &error);
+    if (status == FMCP_STATUS_OK && fmcp_answers_action(answers, 0) == FMCP_ACTION_ACCEPT) {
+        /* The form that the user has filled in: {"name":...}. */
+        fmcp_call_respond_text(call, fmcp_answers_content(answers, 0), NULL);
+    } else if (status == FMCP_STATUS_OK) {
+        fmcp_call_respond_text(call, fmcp_text_of("The user does not want to say."), NULL);
+    } else if (status != FMCP_STATUS_SUSPENDED && status != FMCP_STATUS_CAPABILITY_NOT_DECLARED) {
+        /* Those two the library sees to. */
+        fmcp_call_tool_error(call, fmcp_error_text(error), NULL);
+    }
+    fmcp_answers_free(answers);
+    fmcp_error_free(error);
+}
+
 /* One handler may serve several things: here the text that it is given as user data. */
 static void about(fmcp_call *call, void *user_data) {
     fmcp_call_respond_text(call, fmcp_text_of((const char *)user_data), NULL);
@@ -134,6 +157,7 @@ static const struct {
     {"{\"name\":\"progress\",\"description\":\"Report progress n times\",\"inputSchema\":{\"type\":\"object\","
      "\"properties\":{\"n\":{\"type\":\"integer\",\"minimum\":0}},\"required\":[\"n\"]}}",
      progress},
+    {"{\"name\":\"ask\",\"description\":\"Ask the user for a name\",\"inputSchema\":{\"type\":\"object\"}}", ask},
 };
 
 static fmcp_status serve(fmcp_server *server, fmcp_error **error) {

@@ -1,5 +1,5 @@
 // An MCP server in C++ on standard input and output, with one of everything: tools, a resource, a resource template, a
-// prompt, progress and cancellation. The library reads, writes and runs the handlers.
+// prompt, progress, cancellation, and a question to the user. The library reads, writes and runs the handlers.
 #include <ferromcp.hpp>
 
 #include <charconv>
@@ -64,6 +64,14 @@ static void define(ferromcp::Server &server) {
                     }
                     return std::to_string(steps);
                 });
+
+    // Asks the user. A modern client is asked by answering its request: then the handler runs again with the answer.
+    server.tool(R"({"name":"ask","description":"Ask the user for a name","inputSchema":{"type":"object"}})", [](Call &call) {
+        const auto schema = R"({"type":"object","properties":{"name":{"type":"string"}},"required":["name"]})";
+        const auto [action, content] = call.elicit("Whom shall I greet?", schema, "name");
+        // The form that the user has filled in: {"name":...}.
+        return action == FMCP_ACTION_ACCEPT ? *content : "The user does not want to say.";
+    });
 
     server.resource(R"({"uri":"example://about","name":"about","mimeType":"text/plain"})",
                     [](Call &) { return "An example server of FerroMCP."; });

@@ -36,13 +36,23 @@
  * answers it with an error by letting go, so a client never waits in vain. A second answer gives FMCP_STATUS_STATE; an answer
  * that nobody waits for any more (the request was cancelled, the client is gone) gives FMCP_STATUS_OK and is not sent.
  *
+ * Asking. While it runs, a handler may ask its client: fmcp_call_elicit() and fmcp_call_elicit_url() the user,
+ * fmcp_call_sample() the language model, fmcp_call_list_roots() for folders, fmcp_call_ask() several things at once. Clients of
+ * every revision are asked by the same functions. They wait for the answer; but a client of revision 2026-07-28 or later is asked
+ * by answering its request, and sends it again with what it has to say. So by default the handler runs twice: the function
+ * gives FMCP_STATUS_SUSPENDED, the handler returns at once, and in its next run from the start the same question gives the
+ * answer. What it does before a question must bear to be done twice; fmcp_server_set_reentry() with FMCP_REENTRY_HELD lets it
+ * wait instead. What a user declines or closes is an answer, not an error. fmcp_call_input_required() is for code that keeps its
+ * own account of where it is.
+ *
  * User data. What a handler is called with may have a `destroy` function. It is called once, on any thread, when the data is
  * not needed any more. Where the function that takes the data fails, the data stays yours and is not destroyed.
  *
  * Own loop. An fmcp_engine is the same server without input, output, clock and threads. Open a stream for each client, feed
  * what arrives, and after every input, every answer and every timeout take outputs with fmcp_engine_poll() until there are
  * none: send what is FMCP_EVENT_TRANSMIT, answer what is FMCP_EVENT_CALL. Sleep until fmcp_engine_poll_timeout() and call
- * fmcp_engine_handle_timeout() then. Time is in milliseconds on a monotonic clock whose origin you choose.
+ * fmcp_engine_handle_timeout() then. Time is in milliseconds on a monotonic clock whose origin you choose. Nothing waits here:
+ * fmcp_call_begin_ask() asks a client, and FMCP_EVENT_ANSWERS brings what it says.
  *
  * Threads. There is no global state. All functions may be called on any thread, several at once on the same object; only
  * freeing has to come after every other use. An fmcp_server does not survive fork() in the child, which can only free it; one
@@ -74,6 +84,34 @@
 #define FMCP_CODE_INVALID_PARAMS (-32602)
 #define FMCP_CODE_INTERNAL_ERROR (-32603)
 
+// How a request to the client ended. Numbers are never reused.
+typedef enum {
+    // No response: the handle was NULL.
+    FMCP_OUTCOME_NONE = 0,
+    // With a result.
+    FMCP_OUTCOME_RESULT = 1,
+    // With an error of the client's.
+    FMCP_OUTCOME_ERROR = 2,
+    // There was no answer in time.
+    FMCP_OUTCOME_TIMED_OUT = 3,
+    // The client is gone.
+    FMCP_OUTCOME_CLOSED = 4,
+    // With a result that is not what was asked for.
+    FMCP_OUTCOME_INVALID = 5,
+} fmcp_outcome;
+
+// What a user did with a question (2026-07-28 `client/elicitation`, "Response Actions"). Numbers are never reused.
+typedef enum {
+    // There is no answer of this number, or it is none to an elicitation.
+    FMCP_ACTION_NONE = 0,
+    // The user has answered; to a URL: has agreed to go there, which does not say that anything was done there.
+    FMCP_ACTION_ACCEPT = 1,
+    // The user has said no.
+    FMCP_ACTION_DECLINE = 2,
+    // The user has closed the question.
+    FMCP_ACTION_CANCEL = 3,
+} fmcp_action;
+
 // How a call went. Numbers are never reused.
 typedef enum {
     // It did what it should; the results were written.
@@ -88,6 +126,18 @@ typedef enum {
     FMCP_STATUS_IO = 4,
     // Not now: the call is answered, the server is not in this state, a limit is reached, the client takes no requests.
     FMCP_STATUS_STATE = 5,
+    // No failure: the client is asked, and sends its request again with the answer; then the handler runs again and has it.
+    // This run is over: return at once. Nothing that it still says of the call is sent.
+    FMCP_STATUS_SUSPENDED = 6,
+    // Nobody waits for the answer to this call any more, and so the client was not asked, or its answer not waited for.
+    // fmcp_call_cancel_reason() says why. The handler should return.
+    FMCP_STATUS_CANCELLED = 7,
+    // The client has not declared the capability of fmcp_error_capability(), and was not asked. A handler that returns
+    // without another answer tells it so.
+    FMCP_STATUS_CAPABILITY_NOT_DECLARED = 8,
+    // The client was asked, and gave no answer: an error of its own (fmcp_error_code() and fmcp_error_text() are its), one
+    // that does not fit the question, or none in time.
+    FMCP_STATUS_NO_ANSWER = 9,
 } fmcp_status;
 
 // What a call is for. Numbers are never reused.
@@ -119,7 +169,7 @@ typedef enum {
     // Answer fmcp_output_call(), now or later.
     FMCP_EVENT_CALL = 2,
     // Nobody waits for the answer to the call of fmcp_output_key() any more; fmcp_output_text() is the client's reason, if it
-    // gave one.
+    // gave one. So also where a call was suspended by fmcp_call_begin_ask().
     FMCP_EVENT_CANCELLED = 3,
     // The client sent a notification that the engine has no use for: its method is fmcp_output_text().
     FMCP_EVENT_NOTIFICATION = 4,
@@ -133,6 +183,9 @@ typedef enum {
     FMCP_EVENT_DIAGNOSTIC = 8,
     // After the end of input: everything is answered or given up. The stream can be closed.
     FMCP_EVENT_DRAINED = 9,
+    // The client has answered what the call of fmcp_output_key() asked with fmcp_call_begin_ask(): fmcp_output_ask() tells
+    // which questions, fmcp_output_answers() what.
+    FMCP_EVENT_ANSWERS = 10,
 } fmcp_event;
 
 // Kinds of diagnostics. Numbers are never reused; be ready for new ones.
@@ -165,20 +218,6 @@ typedef enum {
     FMCP_KIND_RESPONSE = 3,
 } fmcp_kind;
 
-// How a request to the client ended. Numbers are never reused.
-typedef enum {
-    // No response: the handle was NULL.
-    FMCP_OUTCOME_NONE = 0,
-    // With a result.
-    FMCP_OUTCOME_RESULT = 1,
-    // With an error of the client's.
-    FMCP_OUTCOME_ERROR = 2,
-    // There was no answer in time.
-    FMCP_OUTCOME_TIMED_OUT = 3,
-    // The client is gone.
-    FMCP_OUTCOME_CLOSED = 4,
-} fmcp_outcome;
-
 // How severe a log message is, as RFC 5424 has it. Numbers are never reused.
 typedef enum {
     // Detailed debugging information.
@@ -198,6 +237,19 @@ typedef enum {
     // The system is unusable.
     FMCP_LOG_LEVEL_EMERGENCY = 7,
 } fmcp_log_level;
+
+// What becomes of a handler while a client of revision 2026-07-28 or later is asked. Numbers are never reused.
+typedef enum {
+    // It returns, and runs again from its start when the client has answered; then every question that was answered is
+    // answered at once. Nothing is kept meanwhile, so any process with the same `stateKeys` can go on with it.
+    FMCP_REENTRY_REPLAY = 0,
+    // It waits, in this process and on its thread. For handlers that must not run twice.
+    FMCP_REENTRY_HELD = 1,
+} fmcp_reentry;
+
+// The answers to the questions of one round, numbered from 0 in the order asked; a single question has number 0. Owned by
+// whoever received it; freed with fmcp_answers_free().
+typedef struct fmcp_answers fmcp_answers;
 
 // A request of a client that your code answers. See "Calls" at the top of this file.
 typedef struct fmcp_call fmcp_call;
@@ -231,6 +283,17 @@ typedef struct {
     size_t len;
 } fmcp_text;
 
+// One thing to ask of a client.
+typedef struct {
+    // By which its answer is found again, unique within the call. None: by the order in which the handler asks, which must
+    // then be the same in every run.
+    fmcp_text key;
+    // "elicitation/create", "sampling/createMessage" or "roots/list".
+    fmcp_text method;
+    // The parameters as the JSON text of an object, in the newest revision's form; or none.
+    fmcp_text params;
+} fmcp_input_request;
+
 // Takes the answer to a request of fmcp_call_request().
 typedef void (*fmcp_response_handler)(const fmcp_response *response, void *user_data);
 
@@ -244,6 +307,34 @@ typedef void (*fmcp_call_handler)(fmcp_call *call, void *user_data);
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+// How many answers there are; 0 for NULL.
+size_t fmcp_answers_count(const fmcp_answers *answers);
+
+// How a question ended; FMCP_OUTCOME_NONE for NULL and for a number that is not there. What fmcp_call_ask() and its like give
+// are results alone; FMCP_EVENT_ANSWERS brings all kinds.
+fmcp_outcome fmcp_answers_outcome(const fmcp_answers *answers,
+                                  size_t at);
+
+// What the user did with an elicitation.
+fmcp_action fmcp_answers_action(const fmcp_answers *answers, size_t at);
+
+// What the user has filled in, as the JSON text of an object that fits the form's schema; none where there is none.
+fmcp_text fmcp_answers_content(const fmcp_answers *answers, size_t at);
+
+// The whole result as JSON text, as the client wrote it (an `ElicitResult`, `CreateMessageResult` or `ListRootsResult`); none
+// without one.
+fmcp_text fmcp_answers_result(const fmcp_answers *answers,
+                              size_t at);
+
+// The code of the client's error; 0 without one.
+int64_t fmcp_answers_error_code(const fmcp_answers *answers, size_t at);
+
+// The message of the client's error, or what is wrong with its result; none for other outcomes.
+fmcp_text fmcp_answers_error_message(const fmcp_answers *answers, size_t at);
+
+// Frees answers, and with them every text that was asked from them. NULL does nothing.
+void fmcp_answers_free(fmcp_answers *answers);
 
 // Makes the call yours too: it lives on when the handler has returned, and is answered later, on any thread. Give it
 // back with fmcp_call_free(). The result is the same pointer; NULL for NULL.
@@ -300,6 +391,19 @@ fmcp_status fmcp_call_respond_completion(fmcp_call *call,
 // \param result the JSON text of the result object, in the newest revision's form
 fmcp_status fmcp_call_respond_result(fmcp_call *call, fmcp_text result, fmcp_error **err);
 
+// Answers a tool's call, the read of a resource or the request for a prompt with questions, by hand: for code that keeps
+// its own account of where it is; fmcp_call_ask() and its like do this for all other code. The call is over; when its client
+// has answered there is a new one, with fmcp_call_input_responses() and fmcp_call_request_state(). That holds for clients of
+// every revision. FMCP_STATUS_CAPABILITY_NOT_DECLARED leaves the call open.
+//
+// \param requests the JSON text of an object, with an object of `method` and `params` under each key; or none
+// \param state    any text that comes back with the answers, or none. It goes through the client, and nobody else can read
+//                 or change it. A round needs requests, a state, or both.
+fmcp_status fmcp_call_input_required(fmcp_call *call,
+                                     fmcp_text requests,
+                                     fmcp_text state,
+                                     fmcp_error **err);
+
 // Answers any call with a JSON-RPC error. What a model could mend belongs into fmcp_call_tool_error() instead.
 //
 // \param code    one of FMCP_CODE_*, or one of your own
@@ -310,6 +414,14 @@ fmcp_status fmcp_call_fail(fmcp_call *call, int64_t code, fmcp_text message, fmc
 // Answers the read of a resource that does not exist, for example of a template with a number that nothing has, in the
 // code that the client's revision has for that.
 fmcp_status fmcp_call_fail_not_found(fmcp_call *call, fmcp_error **err);
+
+// Answers a call whose client lacks a capability, in the way that its revision has for that. A call that could not ask for
+// want of one, and that is let go without an answer, is answered so by itself.
+//
+// \param capability what the client would have to declare, as fmcp_error_capability() writes it
+fmcp_status fmcp_call_fail_capability(fmcp_call *call,
+                                      fmcp_text capability,
+                                      fmcp_error **err);
 
 // The arguments of a tool or prompt as JSON text, as the client wrote them; `{}` where it sent none.
 fmcp_text fmcp_call_arguments(const fmcp_call *call);
@@ -345,6 +457,82 @@ fmcp_status fmcp_call_boolean(const fmcp_call *call, const char *name, bool *val
 
 // The URI of a resource that is read, decoded; none for other calls. Lives as long as the call.
 fmcp_text fmcp_call_uri(const fmcp_call *call);
+
+// Asks the user by a form, and waits for the answer; other calls go on meanwhile. Declining and closing the form are
+// answers. For handlers of the ready-made loop. FMCP_STATUS_SUSPENDED: return at once, the handler runs again.
+//
+// \param message what the user is asked
+// \param schema  the JSON Schema of the form: a flat object of primitive properties
+// \param key     as that of an fmcp_input_request, or none
+// \param out     where to write the answer, which has number 0; required
+fmcp_status fmcp_call_elicit(fmcp_call *call,
+                             fmcp_text message,
+                             fmcp_text schema,
+                             fmcp_text key,
+                             fmcp_answers **out,
+                             fmcp_error **err);
+
+// Asks the user to visit a URL, for what must not go through the client: credentials, payments. Accepting means that the user
+// agreed to go there. As fmcp_call_elicit().
+//
+// \param message why the user should go there
+// \param url     where
+// \param key     as that of an fmcp_input_request, or none
+// \param out     where to write the answer, which has number 0; required
+fmcp_status fmcp_call_elicit_url(fmcp_call *call,
+                                 fmcp_text message,
+                                 fmcp_text url,
+                                 fmcp_text key,
+                                 fmcp_answers **out,
+                                 fmcp_error **err);
+
+// Asks the client's language model, and waits for what it says. As fmcp_call_elicit().
+//
+// \param params the JSON text of a `CreateMessageRequest`'s parameters: `messages`, `maxTokens`, and what else is wanted
+// \param key    as that of an fmcp_input_request, or none
+// \param out    where to write the answer, which has number 0 and a `CreateMessageResult`; required
+fmcp_status fmcp_call_sample(fmcp_call *call,
+                             fmcp_text params,
+                             fmcp_text key,
+                             fmcp_answers **out,
+                             fmcp_error **err);
+
+// Asks which folders and files the client works on. As fmcp_call_elicit().
+//
+// \param key as that of an fmcp_input_request, or none
+// \param out where to write the answer, which has number 0 and a `ListRootsResult`; required
+fmcp_status fmcp_call_list_roots(fmcp_call *call, fmcp_text key, fmcp_answers **out, fmcp_error **err);
+
+// Asks several things in one round. As fmcp_call_elicit(); FMCP_STATUS_NO_ANSWER is about the first question that has none.
+//
+// \param requests what to ask
+// \param count    how many there are, at least one
+// \param out      where to write the answers, numbered in the order of `requests`; required
+fmcp_status fmcp_call_ask(fmcp_call *call,
+                          const fmcp_input_request *requests,
+                          size_t count,
+                          fmcp_answers **out,
+                          fmcp_error **err);
+
+// Asks several things in one round and returns at once, in a loop of your own. Either the answers are there already (an
+// earlier run of the call has asked the same): then they are in `*answers`. Or `*answers` is NULL: the call goes on, and
+// they come with FMCP_EVENT_ANSWERS. FMCP_STATUS_SUSPENDED: this run of the call is over, let go of it; the client's next
+// request brings the call again, and the answers with it.
+//
+// \param requests   what to ask
+// \param count      how many there are, at least one
+// \param reentry    an fmcp_reentry: whether this run of the call ends while a client of revision 2026-07-28 or later is asked
+// \param timeout_ms how long a client of an older revision has, 0 for ever, a negative number: as the limits say
+// \param ask        where to write the number of these questions, as fmcp_output_ask() tells it; required
+// \param answers    where to write the answers or NULL; required
+fmcp_status fmcp_call_begin_ask(fmcp_call *call,
+                                const fmcp_input_request *requests,
+                                size_t count,
+                                int32_t reentry,
+                                int64_t timeout_ms,
+                                uint64_t *ask,
+                                fmcp_answers **answers,
+                                fmcp_error **err);
 
 // What the call is for; FMCP_TARGET_NONE for NULL.
 fmcp_target fmcp_call_target(const fmcp_call *call);
@@ -389,6 +577,13 @@ fmcp_text fmcp_call_completion_argument(const fmcp_call *call);
 // What was typed so far of the argument that is to be completed; none for other calls.
 fmcp_text fmcp_call_completion_value(const fmcp_call *call);
 
+// What the client has answered to fmcp_call_input_required(): the JSON text of an object, key and result of what was asked.
+// None where there was no such round before. That a key is there, and that what it has is good, is for the handler to see.
+fmcp_text fmcp_call_input_responses(const fmcp_call *call);
+
+// The state that was given with fmcp_call_input_required(), as it was; none where none was given.
+fmcp_text fmcp_call_request_state(const fmcp_call *call);
+
 // True as soon as nobody waits for the answer: the client cancelled the request or is gone, or it ran too long. Work
 // that takes its time should look now and then, and stop.
 bool fmcp_call_is_cancelled(const fmcp_call *call);
@@ -427,9 +622,10 @@ fmcp_status fmcp_call_log_json(fmcp_call *call, int32_t level, fmcp_text logger,
 // \param params the JSON text of an object, or none
 fmcp_status fmcp_call_notify(fmcp_call *call, fmcp_text method, fmcp_text params, fmcp_error **err);
 
-// Asks the client something (`sampling/createMessage`, `elicitation/create`, `roots/list`, ...) and returns at once; the
-// handler gets the answer, once. In an own loop fmcp_engine_poll() calls it. FMCP_STATUS_STATE where this client takes no
-// such requests: in revision 2026-07-28 none does.
+// Sends the client a request of any method and returns at once; the handler gets the answer, once. In an own loop
+// fmcp_engine_poll() calls it. FMCP_STATUS_STATE where this client takes no requests: in revision 2026-07-28 none does.
+// FMCP_STATUS_CAPABILITY_NOT_DECLARED where it takes others. What clients of every revision can be asked (elicitation,
+// sampling, roots), fmcp_call_ask() and its like ask them.
 //
 // \param method     the request's method
 // \param params     the JSON text of an object, or none
@@ -491,6 +687,27 @@ fmcp_status fmcp_engine_handle_timeout(fmcp_engine *engine, uint64_t now, fmcp_e
 
 // Frees an engine. Calls that were retained live on, and their answers reach nobody. NULL does nothing.
 void fmcp_engine_free(fmcp_engine *engine);
+
+// Says what UNIX time, in milliseconds, the zero of your clock is; say it again when the system's clock was set. What goes
+// through clients while they are asked carries the time until which it is good. Engines that share `stateKeys`, or take them
+// up again after a restart, need it; for one alone its own clock will do.
+fmcp_status fmcp_engine_set_epoch(fmcp_engine *engine,
+                                  uint64_t unix_ms,
+                                  fmcp_error **err);
+
+// Takes new keys in the place of the configuration's `stateKeys`, as fmcp_server_set_state_keys() does.
+//
+// \param keys  texts, each 32 bytes in base64; may be NULL when `count` is 0: then the engine seals with a key of its own
+// \param count how many there are
+fmcp_status fmcp_engine_set_state_keys(fmcp_engine *engine,
+                                       const fmcp_text *keys,
+                                       size_t count,
+                                       fmcp_error **err);
+
+// Says who is behind a stream, as far as you have verified it: what one principal was asked, another can't answer.
+//
+// \param principal any name that is the same whenever it is the same principal; none where nobody is known
+fmcp_status fmcp_engine_set_principal(fmcp_engine *engine, uint32_t stream, fmcp_text principal, fmcp_error **err);
 
 // Adds a tool.
 //
@@ -576,6 +793,12 @@ fmcp_diagnostic fmcp_output_diagnostic(const fmcp_output *output);
 // yours too.
 fmcp_call *fmcp_output_call(const fmcp_output *output);
 
+// With FMCP_EVENT_ANSWERS the number that fmcp_call_begin_ask() gave to the questions; 0 for other outputs.
+uint64_t fmcp_output_ask(const fmcp_output *output);
+
+// With FMCP_EVENT_ANSWERS what the client has answered; NULL for other outputs. It is the output's, and goes with it.
+const fmcp_answers *fmcp_output_answers(const fmcp_output *output);
+
 // Frees an output, and with it every text that was asked from it. A call that nobody retained is over then: when it was
 // not answered, the client gets an error. NULL does nothing.
 void fmcp_output_free(fmcp_output *output);
@@ -583,7 +806,8 @@ void fmcp_output_free(fmcp_output *output);
 // The status with which the failed call returned. FMCP_STATUS_OK for NULL.
 fmcp_status fmcp_error_status(const fmcp_error *error);
 
-// The JSON-RPC error code to answer the peer with, or 0 when the status is not FMCP_STATUS_PROTOCOL.
+// With FMCP_STATUS_PROTOCOL the JSON-RPC error code to answer the peer with; with FMCP_STATUS_NO_ANSWER that of the client's
+// own error, if it gave one. Else 0.
 int64_t fmcp_error_code(const fmcp_error *error);
 
 // What went wrong, for a person; do not compare it in programs. Lives as long as the error.
@@ -591,6 +815,10 @@ fmcp_text fmcp_error_text(const fmcp_error *error);
 
 // The id that the peer can be answered under, as JSON text, where one could be read. Lives as long as the error.
 fmcp_text fmcp_error_id(const fmcp_error *error);
+
+// With FMCP_STATUS_CAPABILITY_NOT_DECLARED what the client would have to declare, as names with a dot between them, for
+// example "elicitation.url"; none for other statuses. Lives as long as the error.
+fmcp_text fmcp_error_capability(const fmcp_error *error);
 
 // Frees an error. NULL does nothing.
 void fmcp_error_free(fmcp_error *error);
@@ -633,7 +861,8 @@ fmcp_status fmcp_server_new(fmcp_text name, fmcp_text version, fmcp_server **out
 
 // Makes a server from a configuration: a JSON object with `info` (an `Implementation`: name and version), and, all
 // optional, `instructions`, `capabilities`, `revisions`, `pageSize`, `cache`, `outputValidation`, `identify`, `delegate`,
-// `extraMethods`, `catalogue` and `limits`. `capabilities` should say `"logging":{}` where handlers log.
+// `delegateRefusals`, `extraMethods`, `catalogue`, `stateKeys` and `limits`. `capabilities` should say `"logging":{}` where
+// handlers log.
 //
 // \param out where to write the new server; required
 fmcp_status fmcp_server_from_config(fmcp_text config,
@@ -719,6 +948,29 @@ fmcp_status fmcp_server_set_delegate(fmcp_server *server,
                                      void *user_data,
                                      fmcp_destroy destroy,
                                      fmcp_error **err);
+
+// Says what becomes of a handler while a client of revision 2026-07-28 or later is asked by fmcp_call_ask() and its like: it
+// runs again (FMCP_REENTRY_REPLAY, the default) or waits (FMCP_REENTRY_HELD). Older clients are always waited for. Calls that
+// run already stay as they are.
+//
+// \param target  an fmcp_target: what kind of handler it is; FMCP_TARGET_DELEGATED for that of fmcp_server_set_delegate()
+// \param name    the name, URI or URI template of its definition; none for the delegate
+// \param reentry an fmcp_reentry
+fmcp_status fmcp_server_set_reentry(fmcp_server *server,
+                                    int32_t target,
+                                    fmcp_text name,
+                                    int32_t reentry,
+                                    fmcp_error **err);
+
+// Takes new keys in the place of the configuration's `stateKeys`, newest first: the first seals what goes through clients
+// while they are asked, all of them open it. At any time.
+//
+// \param keys  texts, each 32 bytes in base64; may be NULL when `count` is 0: then the server seals with a key of its own
+// \param count how many there are
+fmcp_status fmcp_server_set_state_keys(fmcp_server *server,
+                                       const fmcp_text *keys,
+                                       size_t count,
+                                       fmcp_error **err);
 
 // Removes a tool by its name. Calls of it that run go on; its user data is destroyed with the server.
 fmcp_status fmcp_server_remove_tool(fmcp_server *server, fmcp_text name, fmcp_error **err);

@@ -14,12 +14,18 @@
  * Text. Parameters are std::string_view; where a parameter may be "none", its default says so. A std::string_view that a
  * function returns points into the object that it was asked from; one that may be missing is a std::optional.
  *
- * Errors. Every failure of the library is thrown as ferromcp::Error.
+ * Errors. Every failure of the library is thrown as ferromcp::Error; one is a class of its own, ferromcp::CapabilityNotDeclared.
  *
  * Handlers. Anything that can be called with a Call &: what it returns as text is the answer; one that returns nothing
  * answers by itself, now or later. An exception that leaves a tool's handler is the tool's error, with what() for the model
- * to read; one that leaves any other handler is an internal error. ferromcp::MCPError is a JSON-RPC error in both.
+ * to read; one that leaves any other handler is an internal error. ferromcp::MCPError is a JSON-RPC error in both, and
+ * CapabilityNotDeclared tells the client which capability it lacks.
  * To answer later, move the call out of the handler: std::thread([call = std::move(call)] { call.respond("done"); }).
+ *
+ * Asking. Call::elicit() and its like give the client's answer as a value; what a user declines is an answer too. Where the
+ * handler has to end and runs again with the answer, they throw ferromcp::Suspended: let it pass. It is no std::exception, so that
+ * a handler that catches those to make errors of them does not catch it. After a catch (...) without a throw, nothing
+ * that the handler does with the call has an effect.
  */
 #ifndef FERROMCP_HPP
 #define FERROMCP_HPP
@@ -37,6 +43,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace ferromcp {
 
@@ -70,13 +77,30 @@ public:
     /* The status of the function that failed. */
     fmcp_status status() const noexcept { return status_; }
 
-    /* JSON-RPC's code where the status is FMCP_STATUS_PROTOCOL, else 0. */
+    /* JSON-RPC's code where the status is FMCP_STATUS_PROTOCOL, the client's own where it is FMCP_STATUS_NO_ANSWER; else 0. */
     std::int64_t code() const noexcept { return code_; }
 
 private:
     fmcp_status status_;
     std::int64_t code_;
 };
+
+/* The client has not declared the capability for what it was to be asked. */
+class CapabilityNotDeclared : public Error {
+public:
+    CapabilityNotDeclared(const std::string &text, std::string capability)
+        : Error(FMCP_STATUS_CAPABILITY_NOT_DECLARED, 0, text), capability_(std::move(capability)) {}
+
+    /* What it would have to declare, for example "elicitation.url". */
+    std::string_view capability() const noexcept { return capability_; }
+
+private:
+    std::string capability_;
+};
+
+/* The client is asked, and the handler runs again from its start when it has answered: this run has to end. No failure, and
+ * so no std::exception: it is to pass by whoever catches those. */
+struct Suspended {};
 
 /* Thrown out of a handler: a JSON-RPC error as the answer, for what a model can't mend. */
 class MCPError : public std::runtime_error {
@@ -115,7 +139,92 @@ void run(F &&function) {
         return;
     }
     const Handle<fmcp_error, fmcp_error_free> owned(error);
-    throw Error(status, fmcp_error_code(error), std::string(from_c(fmcp_error_text(error))));
+    if (status == FMCP_STATUS_SUSPENDED) {
+        throw Suspended();
+    }
+    const std::string text(from_c(fmcp_error_text(error)));
+    if (status == FMCP_STATUS_CAPABILITY_NOT_DECLARED) {
+        throw CapabilityNotDeclared(text, std::string(from_c(fmcp_error_capability(error))));
+    }
+    throw Error(status, fmcp_error_code(error), text);
+}
+
+} // namespace detail
+
+/* One thing to ask of a client, as fmcp_input_request has it. */
+struct InputRequest {
+    std::string_view key, method, params;
+};
+
+/* What a user did with a question, and what was filled in: the JSON text of an object that fits the form's schema. */
+struct ElicitResult {
+    fmcp_action action;
+    std::optional<std::string> content;
+};
+
+/* What a client has answered to one question. */
+struct Answer {
+    fmcp_outcome outcome;
+    /* Of an elicitation. */
+    ElicitResult elicit;
+    /* The whole result as JSON text; empty without one. */
+    std::string result;
+    /* The client's error; an invalid result has a message too. */
+    std::int64_t error_code;
+    std::string error_message;
+};
+
+/* What has come of questions that nobody waits for: their answers, or the number under which an event brings them. */
+struct Asked {
+    std::optional<std::vector<Answer>> answers;
+    std::uint64_t ask;
+};
+
+namespace detail {
+
+/* Copies answers out of the library's object, which stays whose it is. */
+inline std::vector<Answer> copy(const fmcp_answers *answers) {
+    std::vector<Answer> copied(fmcp_answers_count(answers));
+    for (std::size_t at = 0; at < copied.size(); at++) {
+        const auto content = maybe_from_c(fmcp_answers_content(answers, at));
+        copied[at] = {fmcp_answers_outcome(answers, at),
+                      {fmcp_answers_action(answers, at), content ? std::optional<std::string>(*content) : std::nullopt},
+                      std::string(from_c(fmcp_answers_result(answers, at))),
+                      fmcp_answers_error_code(answers, at),
+                      std::string(from_c(fmcp_answers_error_message(answers, at)))};
+    }
+    return copied;
+}
+
+/* Runs a function that asks the client and waits. */
+template <class F>
+std::vector<Answer> ask(F &&function) {
+    fmcp_answers *answers = nullptr;
+    run([&](fmcp_error **error) { return function(&answers, error); });
+    const Handle<fmcp_answers, fmcp_answers_free> owned(answers);
+    return copy(answers);
+}
+
+inline std::vector<fmcp_input_request> all_to_c(const std::vector<InputRequest> &requests) {
+    std::vector<fmcp_input_request> converted;
+    converted.reserve(requests.size());
+    for (const InputRequest &request : requests) {
+        // What is empty is none: neither a key nor parameters can be.
+        const auto part = [](std::string_view text) {
+            return text.empty() ? fmcp_text{nullptr, 0} : to_c(text);
+        };
+        converted.push_back({part(request.key), to_c(request.method), part(request.params)});
+    }
+    return converted;
+}
+
+inline std::vector<fmcp_text> all_to_c(const std::vector<std::string_view> &texts) {
+    std::vector<fmcp_text> converted;
+    converted.reserve(texts.size());
+    for (const std::string_view text : texts) {
+        converted.push_back(to_c(text));
+    }
+    return converted;
 }
 
 } // namespace detail
@@ -237,7 +346,83 @@ public:
         detail::run([&](fmcp_error **error) { return fmcp_call_notify(get(), to_c(method), maybe_to_c(params), error); });
     }
 
-    /* Asks the client; `handler` gets a const Response &, once, and must return soon. */
+    // Asking the client, and waiting; for handlers of a Server. Throws Suspended where the handler has to end and runs again,
+    // CapabilityNotDeclared, and Error with FMCP_STATUS_NO_ANSWER. A key finds the answer again in the next run; without
+    // one questions are counted.
+
+    /* Asks the user by a form; `schema` is a flat JSON Schema. */
+    ElicitResult elicit(std::string_view message, std::string_view schema,
+                        std::optional<std::string_view> key = std::nullopt) const {
+        return first([&](fmcp_answers **answers, fmcp_error **error) {
+                   return fmcp_call_elicit(get(), to_c(message), to_c(schema), maybe_to_c(key), answers, error);
+               })
+            .elicit;
+    }
+
+    /* Asks the user to visit a URL. Accepting means to agree to go there. */
+    ElicitResult elicit_url(std::string_view message, std::string_view url,
+                            std::optional<std::string_view> key = std::nullopt) const {
+        return first([&](fmcp_answers **answers, fmcp_error **error) {
+                   return fmcp_call_elicit_url(get(), to_c(message), to_c(url), maybe_to_c(key), answers, error);
+               })
+            .elicit;
+    }
+
+    /* Asks the client's language model; parameters and result are JSON text. */
+    std::string sample(std::string_view params, std::optional<std::string_view> key = std::nullopt) const {
+        return first([&](fmcp_answers **answers, fmcp_error **error) {
+                   return fmcp_call_sample(get(), to_c(params), maybe_to_c(key), answers, error);
+               })
+            .result;
+    }
+
+    /* Asks which folders and files the client works on: the JSON text of a ListRootsResult. */
+    std::string list_roots(std::optional<std::string_view> key = std::nullopt) const {
+        return first([&](fmcp_answers **answers, fmcp_error **error) {
+                   return fmcp_call_list_roots(get(), maybe_to_c(key), answers, error);
+               })
+            .result;
+    }
+
+    /* Asks several things in one round; the answers come in the order of the requests. */
+    std::vector<Answer> ask(const std::vector<InputRequest> &requests) const {
+        const auto converted = detail::all_to_c(requests);
+        return detail::ask([&](fmcp_answers **answers, fmcp_error **error) {
+            return fmcp_call_ask(get(), converted.data(), converted.size(), answers, error);
+        });
+    }
+
+    /* The same without waiting, in a loop of one's own: see fmcp_call_begin_ask(). */
+    Asked begin_ask(const std::vector<InputRequest> &requests, fmcp_reentry reentry = FMCP_REENTRY_REPLAY,
+                    std::int64_t timeout_ms = -1) const {
+        const auto converted = detail::all_to_c(requests);
+        std::uint64_t key = 0;
+        fmcp_answers *answers = nullptr;
+        detail::run([&](fmcp_error **error) {
+            return fmcp_call_begin_ask(get(), converted.data(), converted.size(), reentry, timeout_ms, &key, &answers, error);
+        });
+        if (answers == nullptr) {
+            return {std::nullopt, key};
+        }
+        const detail::Handle<fmcp_answers, fmcp_answers_free> owned(answers);
+        return {detail::copy(answers), 0};
+    }
+
+    // Asking by hand: answering with questions, and being called again with what was said.
+
+    void input_required(std::optional<std::string_view> requests, std::optional<std::string_view> state = std::nullopt) const {
+        detail::run([&](fmcp_error **error) {
+            return fmcp_call_input_required(get(), maybe_to_c(requests), maybe_to_c(state), error);
+        });
+    }
+
+    std::optional<std::string_view> input_responses() const noexcept {
+        return maybe_from_c(fmcp_call_input_responses(get()));
+    }
+
+    std::optional<std::string_view> request_state() const noexcept { return maybe_from_c(fmcp_call_request_state(get())); }
+
+    /* Sends the client a request of any method; `handler` gets a const Response &, once, and must return soon. */
     template <class F>
     void request(std::string_view method, std::optional<std::string_view> params, F handler,
                  std::int64_t timeout_ms = -1) const {
@@ -303,7 +488,17 @@ public:
         detail::run([&](fmcp_error **error) { return fmcp_call_fail_not_found(get(), error); });
     }
 
+    /* Tells the client which capability it lacks, for example "sampling". */
+    void fail_capability(std::string_view capability) const {
+        detail::run([&](fmcp_error **error) { return fmcp_call_fail_capability(get(), to_c(capability), error); });
+    }
+
 private:
+    template <class F>
+    static Answer first(F &&function) {
+        return std::move(detail::ask(std::forward<F>(function)).at(0));
+    }
+
     detail::Handle<fmcp_call, fmcp_call_free> call_;
 };
 
@@ -331,6 +526,9 @@ void handle(fmcp_call *borrowed, void *user_data) noexcept {
             // Through the library's own share: a handler may have moved the call away.
             run([&](fmcp_error **error) { return fmcp_call_respond_text(borrowed, to_c(std::string_view(answer)), error); });
         }
+    } catch (const Suspended &) { // The client is asked; there is nothing to say.
+    } catch (const CapabilityNotDeclared &error) {
+        fmcp_call_fail_capability(borrowed, to_c(error.capability()), nullptr);
     } catch (const MCPError &error) {
         fmcp_call_fail(borrowed, error.code(), to_c(error.what()), maybe_to_c(error.data()), nullptr);
     } catch (const std::exception &error) {
@@ -417,6 +615,22 @@ public:
         return *this;
     }
 
+    /* What becomes of a handler while a modern client is asked; `name` is that of its definition, or its URI. */
+    Server &set_reentry(fmcp_target target, std::optional<std::string_view> name, fmcp_reentry reentry) {
+        detail::run([&](fmcp_error **error) {
+            return fmcp_server_set_reentry(get(), target, maybe_to_c(name), reentry, error);
+        });
+        return *this;
+    }
+
+    /* New keys in base64, newest first, in the place of the configuration's `stateKeys`. */
+    void set_state_keys(const std::vector<std::string_view> &keys) {
+        const auto converted = detail::all_to_c(keys);
+        detail::run([&](fmcp_error **error) {
+            return fmcp_server_set_state_keys(get(), converted.data(), converted.size(), error);
+        });
+    }
+
     void remove_tool(std::string_view name) { remove(fmcp_server_remove_tool, name); }
     void remove_resource(std::string_view uri) { remove(fmcp_server_remove_resource, uri); }
     void remove_resource_template(std::string_view text) { remove(fmcp_server_remove_resource_template, text); }
@@ -479,6 +693,10 @@ public:
     std::optional<std::string_view> params() const noexcept { return maybe_from_c(fmcp_output_params(get())); }
     fmcp_diagnostic diagnostic() const noexcept { return fmcp_output_diagnostic(get()); }
 
+    /* With FMCP_EVENT_ANSWERS: to which questions, and what was said. */
+    std::uint64_t ask() const noexcept { return fmcp_output_ask(get()); }
+    std::vector<Answer> answers() const { return detail::copy(fmcp_output_answers(get())); }
+
     /* A share of the call of FMCP_EVENT_CALL. */
     Call call() const noexcept { return Call(fmcp_output_call(get())); }
 
@@ -526,6 +744,26 @@ public:
 
     void resource_updated(std::string_view uri) {
         detail::run([&](fmcp_error **error) { return fmcp_engine_resource_updated(get(), to_c(uri), error); });
+    }
+
+    /* What UNIX time in milliseconds the clock's zero is. */
+    void set_epoch(std::uint64_t unix_ms) {
+        detail::run([&](fmcp_error **error) { return fmcp_engine_set_epoch(get(), unix_ms, error); });
+    }
+
+    /* New keys in base64, newest first, in the place of the configuration's `stateKeys`. */
+    void set_state_keys(const std::vector<std::string_view> &keys) {
+        const auto converted = detail::all_to_c(keys);
+        detail::run([&](fmcp_error **error) {
+            return fmcp_engine_set_state_keys(get(), converted.data(), converted.size(), error);
+        });
+    }
+
+    /* Who is behind a stream, as far as that was verified. */
+    void set_principal(std::uint32_t stream, std::optional<std::string_view> principal) {
+        detail::run([&](fmcp_error **error) {
+            return fmcp_engine_set_principal(get(), stream, maybe_to_c(principal), error);
+        });
     }
 
     /* Opens a stream and gives its number. */

@@ -104,18 +104,19 @@ pub(crate) unsafe fn release<T>(handle: *mut T) {
     }
 }
 
-/// The caller's bytes. A null pointer is fine for a length of zero, and None for any other.
+/// The caller's bytes, or array. A null pointer is fine for a length of zero, and None for any other.
 ///
 /// # Safety
-/// `data` is null, or points to `len` readable bytes that do not change while the slice is used.
-pub(crate) unsafe fn bytes<'a>(data: *const u8, len: usize) -> Option<&'a [u8]> {
+/// `data` is null, or points to `len` readable values that do not change while the slice is used.
+pub(crate) unsafe fn array<'a, T>(data: *const T, len: usize) -> Option<&'a [T]> {
     if len == 0 {
         return Some(&[]);
     }
-    if data.is_null() || isize::try_from(len).is_err() {
+    let size = len.checked_mul(size_of::<T>())?;
+    if data.is_null() || isize::try_from(size).is_err() {
         return None;
     }
-    // SAFETY: not null, and `len` readable bytes by the contract above; no object is larger than isize::MAX.
+    // SAFETY: not null, and `len` readable values by the contract above; no object is larger than isize::MAX.
     Some(unsafe { slice::from_raw_parts(data, len) })
 }
 
@@ -128,7 +129,7 @@ pub(crate) unsafe fn optional_text<'a>(text: Text, what: &str) -> Result<Option<
         return if text.len == 0 { Ok(None) } else { Err(Error::argument(format!("{what}: data is NULL"))) };
     }
     // SAFETY: passed on from our caller.
-    let bytes = unsafe { bytes(text.data.cast(), text.len) };
+    let bytes = unsafe { array(text.data.cast(), text.len) };
     let bytes = bytes.ok_or_else(|| Error::argument(format!("{what}: len is larger than any object")))?;
     let text = std::str::from_utf8(bytes).map_err(|error| Error::argument(format!("{what}: {error}")))?;
     Ok(Some(text))
@@ -175,10 +176,11 @@ mod tests {
         let byte = 7u8;
         // SAFETY: null, zero and absurd lengths are never read.
         unsafe {
-            assert_eq!(bytes(ptr::null(), 0), Some(&[][..]));
-            assert_eq!(bytes(ptr::null(), 1), None);
-            assert_eq!(bytes(&byte, usize::MAX), None);
-            assert_eq!(bytes(&byte, 1), Some(&[7][..]));
+            assert_eq!(array(ptr::null::<u8>(), 0), Some(&[][..]));
+            assert_eq!(array(ptr::null::<u8>(), 1), None);
+            assert_eq!(array(&byte, usize::MAX), None);
+            assert_eq!(array(ptr::from_ref(&byte).cast::<u64>(), usize::MAX / 2), None);
+            assert_eq!(array(&byte, 1), Some(&[7][..]));
             assert!(borrow(ptr::null::<u8>()).is_none());
             free(ptr::null_mut::<u8>());
             retain(ptr::null_mut::<u8>());

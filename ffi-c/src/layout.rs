@@ -4,6 +4,8 @@
 //! values are the same in both. `make header` runs this with FERROMCP_WRITE=1, which writes the file instead of comparing
 //! it.
 
+use crate::answers::Action;
+use crate::call::ask::{InputRequest, Reentry};
 use crate::call::read::CallTarget;
 use crate::call::tell::LogLevel;
 use crate::engine::output::{Diagnostic, Event};
@@ -39,6 +41,10 @@ fn assertions() -> String {
     say("offsetof(fmcp_text, data)", pointers(offset_of!(Text, data)));
     say("offsetof(fmcp_text, len)", pointers(offset_of!(Text, len)));
     assert_eq!(align_of::<Text>(), POINTER);
+    say("sizeof(fmcp_input_request)", pointers(size_of::<InputRequest>()));
+    say("offsetof(fmcp_input_request, key)", pointers(offset_of!(InputRequest, key)));
+    say("offsetof(fmcp_input_request, method)", pointers(offset_of!(InputRequest, method)));
+    say("offsetof(fmcp_input_request, params)", pointers(offset_of!(InputRequest, params)));
     macro_rules! enums {
         ($($name:literal $prefix:literal $kind:ident { $($variant:ident)* })*) => {$(
             say(concat!("sizeof(", $name, ")"), size_of::<$kind>().to_string());
@@ -46,15 +52,20 @@ fn assertions() -> String {
         )*};
     }
     enums! {
-        "fmcp_status" "FMCP_STATUS_" Status { Ok InvalidArgument Protocol Panic Io State }
+        "fmcp_status" "FMCP_STATUS_" Status {
+            Ok InvalidArgument Protocol Panic Io State Suspended Cancelled CapabilityNotDeclared NoAnswer
+        }
         "fmcp_kind" "FMCP_KIND_" Kind { None Request Notification Response }
         "fmcp_target" "FMCP_TARGET_" CallTarget {
             None Tool Resource ResourceTemplate Prompt PromptCompletion TemplateCompletion Delegated
         }
         "fmcp_log_level" "FMCP_LOG_LEVEL_" LogLevel { Debug Info Notice Warning Error Critical Alert Emergency }
-        "fmcp_outcome" "FMCP_OUTCOME_" Outcome { None Result Error TimedOut Closed }
+        "fmcp_outcome" "FMCP_OUTCOME_" Outcome { None Result Error TimedOut Closed Invalid }
+        "fmcp_action" "FMCP_ACTION_" Action { None Accept Decline Cancel }
+        "fmcp_reentry" "FMCP_REENTRY_" Reentry { Replay Held }
         "fmcp_event" "FMCP_EVENT_" Event {
             None Transmit Call Cancelled Notification Initialized Subscribed Unsubscribed Diagnostic Drained
+            Answers
         }
         "fmcp_diagnostic" "FMCP_DIAGNOSTIC_" Diagnostic {
             None Noise BadMessage StrayResponse BadResult Definition Other

@@ -6,7 +6,8 @@
 //!
 //! Reading order: [`guard`] (every export runs inside it), [`handle`] (the only place where a raw pointer becomes a
 //! reference), [`error`], [`text`], then one file or folder for each kind of object: [`call`] (what both styles have in
-//! common), [`server`] (handlers and the ready-made loop), [`engine`] (a loop of the caller's own), [`message`].
+//! common), [`answers`] (what a client that was asked has said), [`server`] (handlers and the ready-made loop), [`engine`]
+//! (a loop of the caller's own), [`message`].
 
 // The contract for pointers is the same for every export and stands in the header's prose; a "# Safety" heading in each
 // comment would be copied into the header, where the word means nothing.
@@ -14,6 +15,7 @@
 // An export has as many parameters as C needs: texts, and for every function that can fail a place for the error.
 #![allow(clippy::too_many_arguments)]
 
+pub mod answers;
 pub mod call;
 pub mod engine;
 pub mod error;

@@ -78,7 +78,7 @@ pub unsafe extern "C" fn fmcp_message_parse(
             return Err(Error::argument("out is NULL"));
         }
         // SAFETY: `len` readable bytes or null, by the header's contract.
-        let bytes = unsafe { handle::bytes(bytes, len) };
+        let bytes = unsafe { handle::array(bytes, len) };
         let bytes = bytes.ok_or_else(|| Error::argument("bytes is NULL, or len is larger than any object"))?;
         let message = Message::parse(bytes)?;
         // SAFETY: checked for null above, and writable by the header's contract.

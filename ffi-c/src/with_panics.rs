@@ -5,6 +5,7 @@
 #![allow(clippy::missing_safety_doc, clippy::too_many_arguments, reason = "as in lib.rs")]
 #![allow(dead_code, reason = "unit tests belong to the library itself")]
 
+pub mod answers;
 pub mod call;
 pub mod engine;
 pub mod error;

@@ -149,6 +149,34 @@ pub unsafe extern "C" fn fmcp_call_respond_result(call: *mut Call, result: Text,
     unsafe { guard::status(err, body) }
 }
 
+/// Answers a tool's call, the read of a resource or the request for a prompt with questions, by hand: for code that keeps
+/// its own account of where it is; fmcp_call_ask() and its like do this for all other code. The call is over; when its client
+/// has answered there is a new one, with fmcp_call_input_responses() and fmcp_call_request_state(). That holds for clients of
+/// every revision. FMCP_STATUS_CAPABILITY_NOT_DECLARED leaves the call open.
+///
+/// \param requests the JSON text of an object, with an object of `method` and `params` under each key; or none
+/// \param state    any text that comes back with the answers, or none. It goes through the client, and nobody else can read
+///                 or change it. A round needs requests, a state, or both.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_call_input_required(
+    call: *mut Call,
+    requests: Text,
+    state: Text,
+    err: *mut *mut Error,
+) -> Status {
+    let body = || {
+        // SAFETY: a live call or null, and readable bytes, by the header's contract.
+        let (call, reply) = unsafe {
+            let requests = handle::optional_text(requests, "requests")?;
+            let state = handle::optional_text(state, "state")?;
+            (handle::required(call, "call")?, Reply::InputRequired { requests, state })
+        };
+        call.respond(reply)
+    };
+    // SAFETY: null or writable, by the header's contract.
+    unsafe { guard::status(err, body) }
+}
+
 /// Answers any call with a JSON-RPC error. What a model could mend belongs into fmcp_call_tool_error() instead.
 ///
 /// \param code    one of FMCP_CODE_*, or one of your own
@@ -183,6 +211,21 @@ pub unsafe extern "C" fn fmcp_call_fail_not_found(call: *mut Call, err: *mut *mu
         let call = unsafe { handle::required(call, "call") }?;
         let uri = arguments::uri(call);
         call.answer(|line, request| line.fail_unknown_resource(request.key, &uri))
+    };
+    // SAFETY: null or writable, by the header's contract.
+    unsafe { guard::status(err, body) }
+}
+
+/// Answers a call whose client lacks a capability, in the way that its revision has for that. A call that could not ask for
+/// want of one, and that is let go without an answer, is answered so by itself.
+///
+/// \param capability what the client would have to declare, as fmcp_error_capability() writes it
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_call_fail_capability(call: *mut Call, capability: Text, err: *mut *mut Error) -> Status {
+    let body = || {
+        // SAFETY: a live call or null, and readable bytes, by the header's contract.
+        let (call, path) = unsafe { (handle::required(call, "call")?, handle::text(capability, "capability")?) };
+        call.answer(|line, request| line.fail_capability(request.key, path))
     };
     // SAFETY: null or writable, by the header's contract.
     unsafe { guard::status(err, body) }

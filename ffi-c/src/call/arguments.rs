@@ -178,7 +178,7 @@ fn integer(text: &str) -> Option<i64> {
 }
 
 /// The JSON text of an object's member.
-fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let mut deserializer = serde_json::Deserializer::from_str(object);
     Member(name).deserialize(&mut deserializer).ok().flatten()
 }

@@ -1,14 +1,17 @@
 //! A request that C code answers, in either style.
 //!
 //! Decides who owns a call and what becomes of one that nobody answers. What can be read from it is in [`read`] and
-//! [`arguments`], how it is answered in [`answer`], what may be sent before in [`tell`].
+//! [`arguments`], how it is answered in [`answer`], what may be sent before in [`tell`], how its client is asked in [`ask`],
+//! how it becomes a task in [`task`].
 //!
 //! A call has several owners: the library while the handler runs, and everybody who retained it. When the last one lets
 //! go of a call that is not answered, it is answered with an error, so that no client waits for ever.
 
 pub mod answer;
 pub mod arguments;
+pub mod ask;
 pub mod read;
+pub mod task;
 pub mod tell;
 
 use crate::engine::Core;
@@ -17,8 +20,10 @@ use crate::guard;
 use crate::handle;
 use crate::server::waiting::{Responder, Waiting};
 use crate::text::Text;
-use ferromcp_engine::{self as engine, CancelReason, LocalError, LogLevel, PeerError, Reply, Target};
-use runtime::Endpoint;
+use ferromcp_engine::{
+    self as engine, Asked, CancelReason, InputRequest, LocalError, LogLevel, PeerError, Reentry, Reply, Target,
+};
+use runtime::{Answered, Endpoint};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -32,12 +37,16 @@ pub struct Call {
     decoded: Mutex<Vec<Arc<str>>>,
     /// Why nobody waits for the answer, once that was asked for.
     cancel_reason: OnceLock<String>,
+    /// What the client would have to declare, once it could not be asked for want of that.
+    missing: OnceLock<&'static str>,
+    /// The task that it is, once that was asked for.
+    task_id: OnceLock<String>,
 }
 
 /// The way back to the engine.
 pub(crate) enum Line {
     /// Of the ready-made loop.
-    Served { endpoint: Arc<Endpoint>, waiting: Arc<Waiting> },
+    Served { endpoint: Arc<Endpoint>, waiting: Arc<Waiting>, reentry: Reentry },
     /// Of a loop of the caller's own.
     Own(Arc<Core>),
 }
@@ -50,6 +59,8 @@ impl Call {
             answered: AtomicBool::new(false),
             decoded: Mutex::new(Vec::new()),
             cancel_reason: OnceLock::new(),
+            missing: OnceLock::new(),
+            task_id: OnceLock::new(),
         }
     }
 
@@ -59,7 +70,22 @@ impl Call {
             return Err(Error::state("this call is answered already"));
         }
         // False: the client does not wait any more, which is no fault of the caller's.
-        send(&self.line, &self.request).map(drop).inspect_err(|_| self.answered.store(false, Ordering::Release))
+        send(&self.line, &self.request).map(drop).inspect_err(|error| {
+            self.note_missing(error);
+            self.answered.store(false, Ordering::Release);
+        })
+    }
+
+    /// Keeps what the client would have to declare, for the answer of a handler that gives none.
+    fn note_missing(&self, error: &Error) {
+        if let Some(path) = error.capability {
+            // The first stands.
+            let _ = self.missing.set(path);
+        }
+    }
+
+    fn is_answered(&self) -> bool {
+        self.answered.load(Ordering::Acquire)
     }
 
     fn respond(&self, reply: Reply<'_>) -> Result<(), Error> {
@@ -81,13 +107,16 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        if !self.answered.load(Ordering::Acquire) {
+        if !self.is_answered() {
             let text = match self.request.target {
                 Target::Tool(_) => "The tool gave no answer.",
                 _ => "The handler gave no answer.",
             };
             // Where this fails too there is nobody left to tell.
-            let _ = self.line.fail(self.request.key, &PeerError::internal(text));
+            let _ = match self.missing.get() {
+                Some(path) => self.line.fail_capability(self.request.key, path),
+                None => self.line.fail(self.request.key, &PeerError::internal(text)),
+            };
         }
         self.line.forget(self.request.key);
     }
@@ -112,6 +141,13 @@ impl Line {
         match self {
             Self::Served { endpoint, .. } => Ok(endpoint.fail_unknown_resource(key, uri)?),
             Self::Own(core) => core.command(|server, now| server.fail_unknown_resource(key, uri, now)),
+        }
+    }
+
+    fn fail_capability(&self, key: engine::RequestKey, path: &str) -> Result<bool, Error> {
+        match self {
+            Self::Served { endpoint, .. } => Ok(endpoint.fail_capability(key, path)?),
+            Self::Own(core) => core.command(|server, now| server.fail_capability(key, path, now)),
         }
     }
 
@@ -152,12 +188,49 @@ impl Line {
         responder: Responder,
     ) -> Result<(), Error> {
         match self {
-            Self::Served { endpoint, waiting } => {
+            Self::Served { endpoint, waiting, .. } => {
                 waiting.ask(responder, || Ok(endpoint.request(Some(call.key), method, params, timeout_ms)?))
             }
             Self::Own(core) => core.waiting.ask(responder, || {
                 core.command(|server, now| server.request(call.stream, Some(call.key), method, params, timeout_ms, now))
             }),
+        }
+    }
+
+    /// Asks the client, and waits.
+    fn ask(&self, key: engine::RequestKey, requests: &[InputRequest<'_>]) -> Result<Answered, Error> {
+        match self {
+            Self::Served { endpoint, reentry, .. } => Ok(endpoint.ask_and_wait(key, requests, *reentry, None)?),
+            Self::Own(_) => Err(Error::state("a loop of one's own can't wait here: fmcp_call_begin_ask() asks there")),
+        }
+    }
+
+    /// Asks the client without waiting.
+    fn begin_ask(
+        &self,
+        key: engine::RequestKey,
+        requests: &[InputRequest<'_>],
+        reentry: Reentry,
+        timeout_ms: Option<u64>,
+    ) -> Result<Asked, Error> {
+        match self {
+            Self::Served { .. } => Err(Error::state("the ready-made loop waits by itself: fmcp_call_ask() asks there")),
+            Self::Own(core) => core.ask(key, requests, reentry, timeout_ms),
+        }
+    }
+
+    /// Turns a call into a task. Whether it is one, or will be.
+    fn begin_task(&self, key: engine::RequestKey) -> Result<bool, Error> {
+        match self {
+            Self::Served { endpoint, .. } => Ok(endpoint.begin_task_and_wait(key)?.is_some()),
+            Self::Own(core) => core.command(|server, now| server.begin_task(key, now)),
+        }
+    }
+
+    fn task_id(&self, key: engine::RequestKey) -> Option<String> {
+        match self {
+            Self::Served { endpoint, .. } => endpoint.task_id(key),
+            Self::Own(core) => core.task_id(key),
         }
     }
 

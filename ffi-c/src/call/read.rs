@@ -164,6 +164,21 @@ pub unsafe extern "C" fn fmcp_call_completion_value(call: *const Call) -> Text {
     }
 }
 
+/// What the client has answered to fmcp_call_input_required(): the JSON text of an object, key and result of what was asked.
+/// None where there was no such round before. That a key is there, and that what it has is good, is for the handler to see.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_call_input_responses(call: *const Call) -> Text {
+    // SAFETY: a live call or null, by the header's contract.
+    unsafe { part(call, |call| call.request.input_responses_json()) }
+}
+
+/// The state that was given with fmcp_call_input_required(), as it was; none where none was given.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_call_request_state(call: *const Call) -> Text {
+    // SAFETY: a live call or null, by the header's contract.
+    unsafe { part(call, |call| call.request.request_state()) }
+}
+
 /// True as soon as nobody waits for the answer: the client cancelled the request or is gone, or it ran too long. Work
 /// that takes its time should look now and then, and stop.
 #[unsafe(no_mangle)]

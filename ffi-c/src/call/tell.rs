@@ -115,9 +115,10 @@ pub unsafe extern "C" fn fmcp_call_notify(call: *mut Call, method: Text, params:
     unsafe { guard::status(err, body) }
 }
 
-/// Asks the client something (`sampling/createMessage`, `elicitation/create`, `roots/list`, ...) and returns at once; the
-/// handler gets the answer, once. In an own loop fmcp_engine_poll() calls it. FMCP_STATUS_STATE where this client takes no
-/// such requests: in revision 2026-07-28 none does.
+/// Sends the client a request of any method and returns at once; the handler gets the answer, once. In an own loop
+/// fmcp_engine_poll() calls it. FMCP_STATUS_STATE where this client takes no requests: in revision 2026-07-28 none does.
+/// FMCP_STATUS_CAPABILITY_NOT_DECLARED where it takes others. What clients of every revision can be asked (elicitation,
+/// sampling, roots), fmcp_call_ask() and its like ask them.
 ///
 /// \param method     the request's method
 /// \param params     the JSON text of an object, or none

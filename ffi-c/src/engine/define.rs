@@ -84,7 +84,7 @@ pub unsafe extern "C" fn fmcp_engine_remove_tool(
     err: *mut *mut Error,
 ) -> Status {
     // SAFETY: passed on from our caller.
-    unsafe { remove(engine, name, now, err, Server::remove_tool) }
+    unsafe { find(engine, name, now, err, Server::remove_tool, "to remove") }
 }
 
 /// Removes a resource by its URI. Calls of it that run go on.
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn fmcp_engine_remove_resource(
     err: *mut *mut Error,
 ) -> Status {
     // SAFETY: passed on from our caller.
-    unsafe { remove(engine, uri, now, err, Server::remove_resource) }
+    unsafe { find(engine, uri, now, err, Server::remove_resource, "to remove") }
 }
 
 /// Removes a resource template by its text. Calls of it that run go on.
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn fmcp_engine_remove_resource_template(
     err: *mut *mut Error,
 ) -> Status {
     // SAFETY: passed on from our caller.
-    unsafe { remove(engine, uri_template, now, err, Server::remove_resource_template) }
+    unsafe { find(engine, uri_template, now, err, Server::remove_resource_template, "to remove") }
 }
 
 /// Removes a prompt by its name. Calls of it that run go on.
@@ -120,7 +120,67 @@ pub unsafe extern "C" fn fmcp_engine_remove_prompt(
     err: *mut *mut Error,
 ) -> Status {
     // SAFETY: passed on from our caller.
-    unsafe { remove(engine, name, now, err, Server::remove_prompt) }
+    unsafe { find(engine, name, now, err, Server::remove_prompt, "to remove") }
+}
+
+/// Shows a tool to clients, or hides it: a hidden one is in no list, and calling it is calling nothing. Calls that run go on.
+///
+/// \param name    the tool's name
+/// \param enabled whether clients see it; what was added is seen
+/// \param now     milliseconds on your clock
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_engine_enable_tool(
+    engine: *mut Engine,
+    name: Text,
+    enabled: bool,
+    now: u64,
+    err: *mut *mut Error,
+) -> Status {
+    let enable = |server: &mut Server, key: &str, now| server.enable_tool(key, enabled, now);
+    // SAFETY: passed on from our caller.
+    unsafe { find(engine, name, now, err, enable, "to enable or disable") }
+}
+
+/// Shows a resource to clients, or hides it. As fmcp_engine_enable_tool().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_engine_enable_resource(
+    engine: *mut Engine,
+    uri: Text,
+    enabled: bool,
+    now: u64,
+    err: *mut *mut Error,
+) -> Status {
+    let enable = |server: &mut Server, key: &str, now| server.enable_resource(key, enabled, now);
+    // SAFETY: passed on from our caller.
+    unsafe { find(engine, uri, now, err, enable, "to enable or disable") }
+}
+
+/// Shows a resource template to clients, or hides it. As fmcp_engine_enable_tool().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_engine_enable_resource_template(
+    engine: *mut Engine,
+    uri_template: Text,
+    enabled: bool,
+    now: u64,
+    err: *mut *mut Error,
+) -> Status {
+    let enable = |server: &mut Server, key: &str, now| server.enable_resource_template(key, enabled, now);
+    // SAFETY: passed on from our caller.
+    unsafe { find(engine, uri_template, now, err, enable, "to enable or disable") }
+}
+
+/// Shows a prompt to clients, or hides it. As fmcp_engine_enable_tool().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_engine_enable_prompt(
+    engine: *mut Engine,
+    name: Text,
+    enabled: bool,
+    now: u64,
+    err: *mut *mut Error,
+) -> Status {
+    let enable = |server: &mut Server, key: &str, now| server.enable_prompt(key, enabled, now);
+    // SAFETY: passed on from our caller.
+    unsafe { find(engine, name, now, err, enable, "to enable or disable") }
 }
 
 /// Says that a resource has changed: clients that watch it are told.
@@ -159,22 +219,23 @@ unsafe fn add(
     unsafe { guard::status(err, body) }
 }
 
-/// The body of the exports that remove a definition.
+/// The body of the exports that do something to a definition that is there; `what` is that.
 ///
 /// # Safety
 /// `engine` is live or null, `key` readable, `err` null or writable.
-unsafe fn remove(
+unsafe fn find(
     engine: *mut Engine,
     key: Text,
     now: Millis,
     err: *mut *mut Error,
-    remove: impl FnOnce(&mut Server, &str, Millis) -> bool,
+    command: impl FnOnce(&mut Server, &str, Millis) -> bool,
+    what: &str,
 ) -> Status {
     let body = || {
         // SAFETY: passed on from our caller.
         let (engine, key) = unsafe { (handle::required(engine, "engine")?, handle::text(key, "the name")?) };
-        let removed = engine.0.at(now, |server, now| remove(server, key, now));
-        if removed { Ok(()) } else { Err(Error::argument(format!("there is no {key:?} to remove"))) }
+        let found = engine.0.at(now, |server, now| command(server, key, now));
+        if found { Ok(()) } else { Err(Error::argument(format!("there is no {key:?} {what}"))) }
     };
     // SAFETY: passed on from our caller.
     unsafe { guard::status(err, body) }

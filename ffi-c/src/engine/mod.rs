@@ -3,6 +3,7 @@
 //! Decides how the engine's contract looks in C: one lock, so that calls may be answered on any thread; the newest time
 //! that was told stands for "now" where a function has no time of its own. What comes out is in [`output`].
 
+pub mod asking;
 pub mod define;
 pub mod output;
 
@@ -11,8 +12,12 @@ use crate::guard;
 use crate::handle;
 use crate::server::waiting::Waiting;
 use crate::text::Text;
-use ferromcp_engine::{self as engine, CancelReason, LocalError, Millis, RequestKey, ServerConfig, StreamId};
+use ferromcp_engine::{
+    self as engine, Asked, CancelReason, InputRequest, LocalError, Millis, Reentry, RequestKey, ServerConfig, StreamId,
+};
+use ferromcp_engine::tasks::StoreRequest;
 use output::Output;
+use runtime::store::{MemoryTaskStore, TaskStore as _};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -34,8 +39,41 @@ pub(crate) struct Core {
 struct State {
     server: engine::Server,
     now: Millis,
-    /// The calls that somebody has, and why nobody waits for the answers of some.
-    calls: HashMap<RequestKey, Option<CancelReason>>,
+    /// What the time 0 is in UNIX milliseconds.
+    epoch: u64,
+    /// Where tasks are kept: here, as long as the engine is.
+    tasks: MemoryTaskStore,
+    /// The calls that somebody has.
+    calls: HashMap<RequestKey, Handed>,
+}
+
+/// A call that was handed out.
+#[derive(Default)]
+struct Handed {
+    /// How many objects there are for it: a call that asked by hand is handed out again under the same key.
+    times: usize,
+    /// Why nobody waits for its answer.
+    cancelled: Option<CancelReason>,
+}
+
+impl State {
+    /// The next output that is for the caller. What concerns the store of tasks is done here.
+    fn next(&mut self) -> Option<engine::Output> {
+        loop {
+            match self.server.poll_output()? {
+                engine::Output::Event(engine::Event::Store { op, request }) => {
+                    let unix = self.epoch.saturating_add(self.now);
+                    if matches!(request, StoreRequest::Create(_)) {
+                        // In memory this can't fail.
+                        let _ = self.tasks.expire(unix);
+                    }
+                    let outcome = self.tasks.execute(request, unix);
+                    self.server.stored(op, outcome, self.now);
+                }
+                output => return Some(output),
+            }
+        }
+    }
 }
 
 impl Core {
@@ -61,28 +99,60 @@ impl Core {
         body(&mut state.server, now)
     }
 
+    fn set_epoch(&self, unix_ms: u64) {
+        let mut state = self.state();
+        state.epoch = unix_ms;
+        state.server.set_epoch(unix_ms);
+    }
+
+    /// The task that a call is.
+    pub(crate) fn task_id(&self, key: RequestKey) -> Option<String> {
+        self.state().server.task_id(key).map(str::to_owned)
+    }
+
     /// A call is handed out.
     fn remember(&self, key: RequestKey) {
-        self.state().calls.insert(key, None);
+        self.state().calls.entry(key).or_default().times += 1;
     }
 
     /// Nobody has the call any more.
     pub(crate) fn forget(&self, key: RequestKey) {
-        self.state().calls.remove(&key);
+        let mut state = self.state();
+        let Some(handed) = state.calls.get_mut(&key) else { return };
+        handed.times -= 1;
+        if handed.times == 0 {
+            state.calls.remove(&key);
+        }
     }
 
     fn cancel(&self, key: RequestKey, reason: CancelReason) {
-        if let Some(cancelled) = self.state().calls.get_mut(&key) {
-            *cancelled = Some(reason);
+        if let Some(handed) = self.state().calls.get_mut(&key) {
+            handed.cancelled = Some(reason);
         }
     }
 
     pub(crate) fn is_cancelled(&self, key: RequestKey) -> bool {
-        self.state().calls.get(&key).is_some_and(Option::is_some)
+        self.state().calls.get(&key).is_some_and(|handed| handed.cancelled.is_some())
     }
 
     pub(crate) fn cancel_reason(&self, key: RequestKey) -> Option<CancelReason> {
-        self.state().calls.get(&key).cloned().flatten()
+        self.state().calls.get(&key)?.cancelled.clone()
+    }
+
+    /// Asks the client of a call.
+    pub(crate) fn ask(
+        &self,
+        key: RequestKey,
+        requests: &[InputRequest<'_>],
+        reentry: Reentry,
+        timeout_ms: Option<u64>,
+    ) -> Result<Asked, Error> {
+        let asked = self.command(|server, now| server.ask(key, requests, reentry, timeout_ms, now))?;
+        if asked == Asked::Suspended {
+            // The call knows it at once, and not only when the event is taken.
+            self.cancel(key, CancelReason::Suspended);
+        }
+        Ok(asked)
     }
 }
 
@@ -95,10 +165,14 @@ pub unsafe extern "C" fn fmcp_engine_new(config: Text, out: *mut *mut Engine, er
         handle::wanted(out, "out")?;
         // SAFETY: readable bytes, by the header's contract.
         let config = unsafe { handle::text(config, "config") }?;
-        let server = engine::Server::new(ServerConfig::from_json(config)?)?;
-        let state = Mutex::new(State { server, now: 0, calls: HashMap::new() });
+        let mut server = engine::Server::new(ServerConfig::from_json(config)?)?;
+        server.set_entropy(runtime::system_entropy());
+        // Nobody else has the store, so that it needs no leases.
+        server.set_task_owner("", false);
+        let state = State { server, now: 0, epoch: 0, tasks: MemoryTaskStore::new(), calls: HashMap::new() };
+        let core = Core { state: Mutex::new(state), waiting: Waiting::default() };
         // SAFETY: checked for null above, and writable by the header's contract.
-        unsafe { handle::give(out, Engine(Arc::new(Core { state, waiting: Waiting::default() }))) };
+        unsafe { handle::give(out, Engine(Arc::new(core))) };
         Ok(())
     };
     // SAFETY: null or writable, by the header's contract.
@@ -144,7 +218,7 @@ pub unsafe extern "C" fn fmcp_engine_receive(
 ) -> Status {
     let body = || {
         // SAFETY: a live engine or null, and `len` readable bytes or null, by the header's contract.
-        let (engine, bytes) = unsafe { (handle::required(engine, "engine")?, handle::bytes(bytes, len)) };
+        let (engine, bytes) = unsafe { (handle::required(engine, "engine")?, handle::array(bytes, len)) };
         let bytes = bytes.ok_or_else(|| Error::argument("bytes is NULL, or len is larger than any object"))?;
         Ok(engine.0.at(now, |server, now| server.receive(StreamId(stream), bytes, now))?)
     };

@@ -1,6 +1,7 @@
 //! What an engine wants done, one thing at a time.
 
 use super::Core;
+use crate::answers::Answers;
 use crate::call::{Call, Line};
 use crate::guard;
 use crate::handle;
@@ -15,6 +16,9 @@ pub struct Output {
     key: u64,
     /// The call of [`Event::Call`].
     call: Option<Arc<Call>>,
+    /// Which questions [`Event::Answers`] answers, and what.
+    ask: u64,
+    answers: Option<Answers>,
     text: Option<String>,
     params: Option<String>,
     diagnostic: Diagnostic,
@@ -31,7 +35,7 @@ pub enum Event {
     /// Answer fmcp_output_call(), now or later.
     Call = 2,
     /// Nobody waits for the answer to the call of fmcp_output_key() any more; fmcp_output_text() is the client's reason, if it
-    /// gave one.
+    /// gave one. So also where a call was suspended by fmcp_call_begin_ask().
     Cancelled = 3,
     /// The client sent a notification that the engine has no use for: its method is fmcp_output_text().
     Notification = 4,
@@ -45,6 +49,12 @@ pub enum Event {
     Diagnostic = 8,
     /// After the end of input: everything is answered or given up. The stream can be closed.
     Drained = 9,
+    /// The client has answered what the call of fmcp_output_key() asked with fmcp_call_begin_ask(): fmcp_output_ask() tells
+    /// which questions, fmcp_output_answers() what.
+    Answers = 10,
+    /// The call of fmcp_output_key() is a task now, as fmcp_call_begin_task() wanted: its id is fmcp_output_text(). Or it could
+    /// not become one, and goes on without: then there is no text.
+    TaskBegun = 11,
 }
 
 /// Kinds of diagnostics. Numbers are never reused; be ready for new ones.
@@ -65,11 +75,23 @@ pub enum Diagnostic {
     Definition = 5,
     /// A kind that this version has no number for.
     Other = 6,
+    /// The store of tasks could not do what was asked of it.
+    Store = 7,
 }
 
 impl Output {
     fn new(event: Event, stream: u32) -> Self {
-        Self { event, stream, key: 0, call: None, text: None, params: None, diagnostic: Diagnostic::None }
+        Self {
+            event,
+            stream,
+            key: 0,
+            call: None,
+            ask: 0,
+            answers: None,
+            text: None,
+            params: None,
+            diagnostic: Diagnostic::None,
+        }
     }
 
     fn with_text(mut self, text: impl Into<Option<String>>) -> Self {
@@ -81,7 +103,7 @@ impl Output {
 /// Takes the next output. Answers to questions go to whoever asked.
 pub(super) fn next(core: &Arc<Core>) -> Option<Output> {
     loop {
-        let output = core.state().server.poll_output()?;
+        let output = core.state().next()?;
         let event = match output {
             engine::Output::Transmit { stream, bytes } => {
                 let lines = String::from_utf8(bytes).expect("the engine writes UTF-8");
@@ -109,6 +131,13 @@ pub(super) fn next(core: &Arc<Core>) -> Option<Output> {
                 core.waiting.answered(key, outcome);
                 continue;
             }
+            engine::Event::Answers { ask, call, answers } => {
+                let answers = Some(Answers(answers));
+                Output { key: call.0, ask: ask.0, answers, ..Output::new(Event::Answers, 0) }
+            }
+            engine::Event::TaskBegun { call, id } => {
+                Output { key: call.0, ..Output::new(Event::TaskBegun, 0) }.with_text(id)
+            }
             engine::Event::Initialized { stream } => Output::new(Event::Initialized, stream.0),
             engine::Event::Subscribed { stream, uri } => Output::new(Event::Subscribed, stream.0).with_text(uri),
             engine::Event::Unsubscribed { stream, uri } => Output::new(Event::Unsubscribed, stream.0).with_text(uri),
@@ -127,6 +156,7 @@ fn diagnosed(diagnostic: engine::Diagnostic) -> Output {
         engine::DiagnosticKind::StrayResponse => Diagnostic::StrayResponse,
         engine::DiagnosticKind::BadResult => Diagnostic::BadResult,
         engine::DiagnosticKind::Definition => Diagnostic::Definition,
+        engine::DiagnosticKind::Store => Diagnostic::Store,
         _ => Diagnostic::Other,
     };
     let stream = diagnostic.stream.map_or(0, |stream| stream.0);
@@ -189,6 +219,23 @@ pub unsafe extern "C" fn fmcp_output_call(output: *const Output) -> *mut Call {
         // SAFETY: a live output or null, by the header's contract.
         let output = unsafe { handle::borrow(output) };
         output.and_then(|output| output.call.iter().next()).map_or(std::ptr::null_mut(), handle::peek)
+    })
+}
+
+/// With FMCP_EVENT_ANSWERS the number that fmcp_call_begin_ask() gave to the questions; 0 for other outputs.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_output_ask(output: *const Output) -> u64 {
+    // SAFETY: a live output or null, by the header's contract.
+    guard::value(0, || unsafe { handle::borrow(output) }.map_or(0, |output| output.ask))
+}
+
+/// With FMCP_EVENT_ANSWERS what the client has answered; NULL for other outputs. It is the output's, and goes with it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_output_answers(output: *const Output) -> *const Answers {
+    guard::value(std::ptr::null(), || {
+        // SAFETY: a live output or null, by the header's contract.
+        let output = unsafe { handle::borrow(output) };
+        output.and_then(|output| output.answers.iter().next()).map_or(std::ptr::null(), std::ptr::from_ref)
     })
 }
 

@@ -2,6 +2,9 @@
 
 use super::Server;
 use super::host::Kind;
+use crate::call::ask::reentry_of;
+use crate::call::read::CallTarget;
+use crate::engine::asking::keys_of;
 use crate::error::{Error, Status};
 use crate::guard;
 use crate::handle;
@@ -39,7 +42,8 @@ pub unsafe extern "C" fn fmcp_server_new(
 
 /// Makes a server from a configuration: a JSON object with `info` (an `Implementation`: name and version), and, all
 /// optional, `instructions`, `capabilities`, `revisions`, `pageSize`, `cache`, `outputValidation`, `identify`, `delegate`,
-/// `extraMethods`, `catalogue` and `limits`. `capabilities` should say `"logging":{}` where handlers log.
+/// `delegateRefusals`, `extraMethods`, `catalogue`, `stateKeys` and `limits`. `capabilities` should say `"logging":{}` where
+/// handlers log.
 ///
 /// \param out where to write the new server; required
 #[unsafe(no_mangle)]
@@ -184,6 +188,64 @@ pub unsafe extern "C" fn fmcp_server_set_delegate(
         let before = server.registry.write().delegate.replace(handler);
         drop(before);
         Ok(())
+    };
+    // SAFETY: null or writable, by the header's contract.
+    unsafe { guard::status(err, body) }
+}
+
+/// Says what becomes of a handler while a client of revision 2026-07-28 or later is asked by fmcp_call_ask() and its like: it
+/// runs again (FMCP_REENTRY_REPLAY, the default) or waits (FMCP_REENTRY_HELD). Older clients are always waited for. Calls that
+/// run already stay as they are.
+///
+/// \param target  an fmcp_target: what kind of handler it is; FMCP_TARGET_DELEGATED for that of fmcp_server_set_delegate()
+/// \param name    the name, URI or URI template of its definition; none for the delegate
+/// \param reentry an fmcp_reentry
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_set_reentry(
+    server: *mut Server,
+    target: i32,
+    name: Text,
+    reentry: i32,
+    err: *mut *mut Error,
+) -> Status {
+    let body = || {
+        // SAFETY: a live server or null, and readable bytes, by the header's contract.
+        let (server, name) = unsafe { (handle::required(server, "server")?, handle::optional_text(name, "name")?) };
+        let reentry = reentry_of(reentry)?;
+        let kind = match target {
+            _ if target == CallTarget::Tool as i32 => Kind::Tool,
+            _ if target == CallTarget::Resource as i32 => Kind::Resource,
+            _ if target == CallTarget::ResourceTemplate as i32 => Kind::Template,
+            _ if target == CallTarget::Prompt as i32 => Kind::Prompt,
+            _ if target == CallTarget::Delegated as i32 => {
+                server.registry.write().delegate_reentry = reentry;
+                return Ok(());
+            }
+            _ => return Err(Error::argument("target is no fmcp_target whose handlers can ask")),
+        };
+        let name = name.ok_or_else(|| Error::argument("name is NULL"))?;
+        server.set_reentry(kind, name, reentry)
+    };
+    // SAFETY: null or writable, by the header's contract.
+    unsafe { guard::status(err, body) }
+}
+
+/// Takes new keys in the place of the configuration's `stateKeys`, newest first: the first seals what goes through clients
+/// while they are asked, all of them open it. At any time.
+///
+/// \param keys  texts, each 32 bytes in base64; may be NULL when `count` is 0: then the server seals with a key of its own
+/// \param count how many there are
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_set_state_keys(
+    server: *mut Server,
+    keys: *const Text,
+    count: usize,
+    err: *mut *mut Error,
+) -> Status {
+    let body = || {
+        // SAFETY: a live server or null, and `count` readable texts or null, by the header's contract.
+        let (server, keys) = unsafe { (handle::required(server, "server")?, keys_of(keys, count)?) };
+        server.set_state_keys(keys)
     };
     // SAFETY: null or writable, by the header's contract.
     unsafe { guard::status(err, body) }

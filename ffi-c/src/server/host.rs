@@ -3,7 +3,7 @@
 use super::waiting::Waiting;
 use crate::call::{Call, Line};
 use crate::handler::Handler;
-use ferromcp_engine::{self as engine, Event, PeerError, Reply, Target};
+use ferromcp_engine::{self as engine, Event, PeerError, Reentry, Reply, Target};
 use runtime::{CallQueue, Endpoint, Host};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -23,6 +23,8 @@ pub(super) struct Entry {
     /// Its name, URI, or URI template.
     pub(super) key: String,
     pub(super) handler: Arc<Handler>,
+    /// What becomes of its handler while a modern client is asked.
+    pub(super) reentry: Reentry,
     /// Of a prompt or template: an argument, and what completes it.
     pub(super) completions: Vec<(String, Arc<Handler>)>,
 }
@@ -32,6 +34,7 @@ pub(super) struct Entry {
 pub(super) struct Table {
     pub(super) entries: Vec<Entry>,
     pub(super) delegate: Option<Arc<Handler>>,
+    pub(super) delegate_reentry: Reentry,
 }
 
 /// The handlers, shared by the server's object and its threads.
@@ -47,18 +50,20 @@ impl Registry {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, target: &Target) -> Option<Arc<Handler>> {
+    fn find(&self, target: &Target) -> Option<(Arc<Handler>, Reentry)> {
         let table = self.read();
         let entry = |tag: &u64| usize::try_from(*tag).ok().and_then(|at| table.entries.get(at));
         match target {
             Target::Tool(tag) | Target::Resource(tag) | Target::Prompt(tag) | Target::Template { tag, .. } => {
-                entry(tag).map(|entry| Arc::clone(&entry.handler))
+                entry(tag).map(|entry| (Arc::clone(&entry.handler), entry.reentry))
             }
             Target::Complete { tag, argument, .. } => {
                 let completions = &entry(tag)?.completions;
-                completions.iter().find(|(name, _)| name == argument).map(|(_, handler)| Arc::clone(handler))
+                let found = completions.iter().find(|(name, _)| name == argument);
+                // A completion asks nobody.
+                found.map(|(_, handler)| (Arc::clone(handler), Reentry::default()))
             }
-            _ => table.delegate.clone(),
+            _ => table.delegate.clone().map(|handler| (handler, table.delegate_reentry)),
         }
     }
 }
@@ -73,8 +78,9 @@ impl Host for CHost {
     fn run(&self, endpoint: &Arc<Endpoint>, queue: &CallQueue) {
         while let Some(request) = queue.next() {
             match self.registry.find(&request.target) {
-                Some(handler) => {
-                    let line = Line::Served { endpoint: Arc::clone(endpoint), waiting: Arc::clone(&self.waiting) };
+                Some((handler, reentry)) => {
+                    let (endpoint, waiting) = (Arc::clone(endpoint), Arc::clone(&self.waiting));
+                    let line = Line::Served { endpoint, waiting, reentry };
                     handler.run(&Arc::new(Call::new(request, line)));
                 }
                 None => refuse(endpoint, &request),

@@ -1,19 +1,22 @@
 //! A server with handlers, and the ready-made loop: the object, and what is added to it.
 //!
 //! Decides which handler belongs to which definition and when the engine is handed to the loop. What C calls is in
-//! [`declare`] and [`run`], what the loop calls in [`host`].
+//! [`declare`], [`enable`], [`settings`] and [`run`], what the loop calls in [`host`].
 
 pub mod declare;
+pub mod enable;
 mod host;
 mod options;
 pub mod run;
+pub mod settings;
 pub mod waiting;
 
 use crate::error::Error;
 use crate::handler::Handler;
-use ferromcp_engine::{self as engine, LocalError, ServerConfig};
+use ferromcp_engine::{self as engine, LocalError, Reentry, ServerConfig, StateKey};
 use host::{Entry, Kind, Registry};
-use runtime::StdioServer;
+use runtime::middleware::policy::Policy;
+use runtime::{StdioServer, TaskStoreOption};
 use serde::Deserialize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use waiting::Waiting;
@@ -38,14 +41,31 @@ enum Phase {
 struct Declared {
     config: ServerConfig,
     engine: engine::Server,
-    definitions: Vec<(Kind, String, u64)>,
+    definitions: Vec<Definition>,
     completes: bool,
+    task_store: TaskStoreOption,
+    policy: Option<Policy>,
+}
+
+/// What was given to the engine, for another one.
+struct Definition {
+    kind: Kind,
+    text: String,
+    tag: u64,
+    enabled: bool,
 }
 
 impl Server {
     fn new(config: ServerConfig) -> Result<Self, Error> {
         let engine = engine::Server::new(config.clone())?;
-        let declared = Declared { config, engine, definitions: Vec::new(), completes: false };
+        let declared = Declared {
+            config,
+            engine,
+            definitions: Vec::new(),
+            completes: false,
+            task_store: TaskStoreOption::Memory,
+            policy: None,
+        };
         Ok(Self {
             phase: Mutex::new(Phase::Declared(Box::new(declared))),
             registry: Arc::default(),
@@ -62,14 +82,17 @@ impl Server {
         let mut phase = self.phase();
         let key = key_of(definition);
         let tag = self.registry.read().entries.len() as u64;
-        let entry = |handler| Entry { kind, key, handler: Arc::new(handler), completions: Vec::new() };
+        let entry = |handler| {
+            let (handler, reentry) = (Arc::new(handler), Reentry::default());
+            Entry { kind, key, handler, reentry, completions: Vec::new() }
+        };
         match &mut *phase {
             Phase::Declared(declared) => {
                 if let Err(error) = define(&mut declared.engine, kind, definition, tag, 0) {
                     handler.user_data.give_back();
                     return Err(error.into());
                 }
-                declared.definitions.push((kind, definition.to_owned(), tag));
+                declared.definitions.push(Definition { kind, text: definition.to_owned(), tag, enabled: true });
                 self.registry.write().entries.push(entry(handler));
                 Ok(())
             }
@@ -118,6 +141,23 @@ impl Server {
         Ok(())
     }
 
+    /// Says what becomes of a handler while a modern client is asked. Calls that run already stay as they are.
+    fn set_reentry(&self, kind: Kind, key: &str, reentry: Reentry) -> Result<(), Error> {
+        let mut table = self.registry.write();
+        let entry = table.entries.iter_mut().rfind(|entry| entry.kind == kind && entry.key == key);
+        let entry = entry.ok_or_else(|| Error::argument(format!("there is no {key:?} of this kind")))?;
+        entry.reentry = reentry;
+        Ok(())
+    }
+
+    fn set_state_keys(&self, keys: Vec<StateKey>) -> Result<(), Error> {
+        self.command(|server, _| server.set_state_keys(&keys))?;
+        if let Phase::Declared(declared) = &mut *self.phase() {
+            declared.config.state_keys = keys;
+        }
+        Ok(())
+    }
+
     /// Runs a command of the engine, wherever the engine is.
     fn command<R>(&self, body: impl FnOnce(&mut engine::Server, engine::Millis) -> R) -> Result<R, Error> {
         match &mut *self.phase() {
@@ -142,9 +182,35 @@ impl Server {
             return Err(Error::argument(format!("there is no {key:?} to remove")));
         }
         if let Phase::Declared(declared) = &mut *self.phase() {
-            declared.definitions.retain(|(other, definition, _)| *other != kind || key_of(definition) != key);
+            declared.definitions.retain(|definition| !definition.is(kind, key));
         }
         Ok(())
+    }
+
+    /// Shows a definition to clients, or hides it.
+    fn enable(&self, kind: Kind, key: &str, enabled: bool) -> Result<(), Error> {
+        let found = self.command(|server, now| enable(server, kind, key, enabled, now))?;
+        if !found {
+            return Err(Error::argument(format!("there is no {key:?} to enable or disable")));
+        }
+        if let Phase::Declared(declared) = &mut *self.phase() {
+            for definition in declared.definitions.iter_mut().filter(|definition| definition.is(kind, key)) {
+                definition.enabled = enabled;
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes what only a server that does not run yet can be told.
+    fn set(&self, change: impl FnOnce(&mut Declared)) -> Result<(), Error> {
+        match &mut *self.phase() {
+            Phase::Declared(declared) => {
+                change(declared);
+                Ok(())
+            }
+            Phase::Serving(_) => Err(Error::state("this is said before the server starts")),
+            Phase::Failed => Err(not_any_more()),
+        }
     }
 }
 
@@ -169,12 +235,21 @@ impl Declared {
         }
         self.config.capabilities.declare("completions", "{}");
         let mut engine = engine::Server::new(self.config.clone())?;
-        for (kind, definition, tag) in &self.definitions {
-            define(&mut engine, *kind, definition, *tag, 0)?;
+        for definition in &self.definitions {
+            define(&mut engine, definition.kind, &definition.text, definition.tag, 0)?;
+            if !definition.enabled {
+                enable(&mut engine, definition.kind, &key_of(&definition.text), false, 0);
+            }
         }
         self.engine = engine;
         self.completes = true;
         Ok(())
+    }
+}
+
+impl Definition {
+    fn is(&self, kind: Kind, key: &str) -> bool {
+        self.kind == kind && key_of(&self.text) == key
     }
 }
 
@@ -191,6 +266,16 @@ fn define(
         Kind::Resource => engine.add_resource(definition, tag, now),
         Kind::Template => engine.add_resource_template(definition, tag, now),
         Kind::Prompt => engine.add_prompt(definition, tag, now),
+    }
+}
+
+/// Shows a definition, or hides it; false where there is none.
+fn enable(engine: &mut engine::Server, kind: Kind, key: &str, enabled: bool, now: engine::Millis) -> bool {
+    match kind {
+        Kind::Tool => engine.enable_tool(key, enabled, now),
+        Kind::Resource => engine.enable_resource(key, enabled, now),
+        Kind::Template => engine.enable_resource_template(key, enabled, now),
+        Kind::Prompt => engine.enable_prompt(key, enabled, now),
     }
 }
 

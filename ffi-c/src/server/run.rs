@@ -15,10 +15,14 @@ type Start = dyn FnOnce(engine::Server, Arc<dyn Host>, StdioOptions) -> Result<S
 
 impl Server {
     /// Hands the engine to the loop.
-    fn start(&self, options: StdioOptions, start: Box<Start>) -> Result<Arc<StdioServer>, Error> {
+    fn start(&self, mut options: StdioOptions, start: Box<Start>) -> Result<Arc<StdioServer>, Error> {
         let mut phase = self.phase();
         match std::mem::replace(&mut *phase, Phase::Failed) {
             Phase::Declared(declared) => {
+                options.task_store = declared.task_store;
+                if let Some(policy) = declared.policy {
+                    options.middleware = policy.build()?;
+                }
                 let host = CHost { registry: Arc::clone(&self.registry), waiting: Arc::clone(&self.waiting) };
                 let serving = Arc::new(start(declared.engine, Arc::new(host), options)?);
                 *phase = Phase::Serving(Arc::clone(&serving));

@@ -35,6 +35,18 @@ pub enum Outcome {
     Invalid = 5,
 }
 
+impl Outcome {
+    pub(crate) fn of(outcome: &Result<String, OutgoingError>) -> Self {
+        match outcome {
+            Ok(_) => Self::Result,
+            Err(OutgoingError::Peer(_)) => Self::Error,
+            Err(OutgoingError::TimedOut) => Self::TimedOut,
+            Err(OutgoingError::Closed) => Self::Closed,
+            Err(OutgoingError::Invalid(_)) => Self::Invalid,
+        }
+    }
+}
+
 /// A handler that waits for one answer.
 #[derive(Debug)]
 pub(crate) struct Responder {
@@ -103,13 +115,7 @@ impl Waiting {
 pub unsafe extern "C" fn fmcp_response_outcome(response: *const Response) -> Outcome {
     guard::value(Outcome::None, || {
         // SAFETY: a live response or null, by the header's contract.
-        unsafe { handle::borrow(response) }.map_or(Outcome::None, |response| match response.0 {
-            Ok(_) => Outcome::Result,
-            Err(OutgoingError::Peer(_)) => Outcome::Error,
-            Err(OutgoingError::TimedOut) => Outcome::TimedOut,
-            Err(OutgoingError::Closed) => Outcome::Closed,
-            Err(OutgoingError::Invalid(_)) => Outcome::Invalid,
-        })
+        unsafe { handle::borrow(response) }.map_or(Outcome::None, |response| Outcome::of(&response.0))
     })
 }
 

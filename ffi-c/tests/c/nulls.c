@@ -22,6 +22,17 @@ static void on_response(const fmcp_response *response, void *user_data) {
         CHECK(text_.data == NULL && text_.len == 0); \
     } while (0)
 
+static void answers(void) {
+    CHECK(fmcp_answers_count(NULL) == 0);
+    CHECK(fmcp_answers_outcome(NULL, 0) == 0);
+    CHECK(fmcp_answers_action(NULL, 0) == 0);
+    NO_TEXT(fmcp_answers_content(NULL, 0));
+    NO_TEXT(fmcp_answers_result(NULL, 0));
+    CHECK(fmcp_answers_error_code(NULL, 0) == 0);
+    NO_TEXT(fmcp_answers_error_message(NULL, 0));
+    fmcp_answers_free(NULL);
+}
+
 static void call(void) {
     CHECK(fmcp_call_retain(NULL) == NULL);
     fmcp_call_free(NULL);
@@ -34,6 +45,16 @@ static void call(void) {
     REFUSED(fmcp_call_respond_result(NULL, FMCP_NONE, NULL));
     REFUSED(fmcp_call_fail(NULL, 0, FMCP_NONE, FMCP_NONE, NULL));
     REFUSED(fmcp_call_fail_not_found(NULL, NULL));
+    REFUSED(fmcp_call_fail_capability(NULL, FMCP_NONE, NULL));
+    REFUSED(fmcp_call_input_required(NULL, FMCP_NONE, FMCP_NONE, NULL));
+    NO_TEXT(fmcp_call_input_responses(NULL));
+    NO_TEXT(fmcp_call_request_state(NULL));
+    REFUSED(fmcp_call_elicit(NULL, FMCP_NONE, FMCP_NONE, FMCP_NONE, NULL, NULL));
+    REFUSED(fmcp_call_elicit_url(NULL, FMCP_NONE, FMCP_NONE, FMCP_NONE, NULL, NULL));
+    REFUSED(fmcp_call_sample(NULL, FMCP_NONE, FMCP_NONE, NULL, NULL));
+    REFUSED(fmcp_call_list_roots(NULL, FMCP_NONE, NULL, NULL));
+    REFUSED(fmcp_call_ask(NULL, NULL, 0, NULL, NULL));
+    REFUSED(fmcp_call_begin_ask(NULL, NULL, 0, 0, 0, NULL, NULL, NULL));
     NO_TEXT(fmcp_call_arguments(NULL));
     NO_TEXT(fmcp_call_argument(NULL, NULL));
     REFUSED(fmcp_call_string(NULL, NULL, NULL, NULL));
@@ -84,6 +105,9 @@ static void engine(void) {
     REFUSED(fmcp_engine_remove_resource_template(NULL, FMCP_NONE, 0, NULL));
     REFUSED(fmcp_engine_remove_prompt(NULL, FMCP_NONE, 0, NULL));
     REFUSED(fmcp_engine_resource_updated(NULL, FMCP_NONE, NULL));
+    REFUSED(fmcp_engine_set_epoch(NULL, 0, NULL));
+    REFUSED(fmcp_engine_set_state_keys(NULL, NULL, 0, NULL));
+    REFUSED(fmcp_engine_set_principal(NULL, 0, FMCP_NONE, NULL));
 }
 
 static void output(void) {
@@ -94,6 +118,8 @@ static void output(void) {
     NO_TEXT(fmcp_output_params(NULL));
     CHECK(fmcp_output_diagnostic(NULL) == 0);
     CHECK(fmcp_output_call(NULL) == NULL);
+    CHECK(fmcp_output_ask(NULL) == 0);
+    CHECK(fmcp_output_answers(NULL) == NULL);
     fmcp_output_free(NULL);
 }
 
@@ -102,6 +128,7 @@ static void error(void) {
     CHECK(fmcp_error_code(NULL) == 0);
     NO_TEXT(fmcp_error_text(NULL));
     NO_TEXT(fmcp_error_id(NULL));
+    NO_TEXT(fmcp_error_capability(NULL));
     fmcp_error_free(NULL);
 }
 
@@ -130,6 +157,8 @@ static void server(void) {
     REFUSED(fmcp_server_remove_resource_template(NULL, FMCP_NONE, NULL));
     REFUSED(fmcp_server_remove_prompt(NULL, FMCP_NONE, NULL));
     REFUSED(fmcp_server_resource_updated(NULL, FMCP_NONE, NULL));
+    REFUSED(fmcp_server_set_reentry(NULL, FMCP_TARGET_TOOL, FMCP_NONE, FMCP_REENTRY_HELD, NULL));
+    REFUSED(fmcp_server_set_state_keys(NULL, NULL, 0, NULL));
     fmcp_server_free(NULL);
     REFUSED(fmcp_server_run_stdio(NULL, FMCP_NONE, NULL));
     REFUSED(fmcp_server_start_stdio(NULL, FMCP_NONE, NULL));
@@ -178,6 +207,7 @@ static void one_by_one(void) {
 
 int main(void) {
     one_by_one();
+    answers();
     call();
     engine();
     output();

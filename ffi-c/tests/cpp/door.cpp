@@ -5,9 +5,10 @@
 #include "ferromcp.hpp"
 
 extern "C" {
-#include "client.h"
+#include "asking.h"
 }
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -22,6 +23,7 @@ static_assert(std::is_nothrow_move_constructible_v<Engine> && !std::is_copy_cons
 static_assert(std::is_nothrow_move_constructible_v<Call> && !std::is_copy_constructible_v<Call>);
 static_assert(std::is_nothrow_move_assignable_v<ferromcp::Output> && !std::is_copy_assignable_v<ferromcp::Output>);
 static_assert(std::is_nothrow_move_constructible_v<ferromcp::Message>);
+static_assert(!std::is_base_of_v<std::exception, ferromcp::Suspended>);
 
 // The status of the Error that `body` throws; FMCP_STATUS_OK when it throws none.
 template <class F>
@@ -151,6 +153,164 @@ static void a_client_is_asked() {
     client_end(client.get(), server.get());
 }
 
+static void handlers_ask() {
+    auto client = std::make_unique<struct client>();
+    auto line = std::make_unique<char[]>(1 << 14);
+    char state[MOST_STATE];
+    Server server("cpp", "1");
+    std::atomic<int> runs = 0, passed = 0, swallowed = 0;
+    server.tool(TOOL("greet"), [&](Call &call) {
+        ++runs;
+        try {
+            const auto [action, content] = call.elicit("Who?", SCHEMA, "who");
+            return action == FMCP_ACTION_ACCEPT ? "hello " + *content : std::string("nobody");
+        } catch (const std::exception &) {
+            ++swallowed;
+            throw;
+        } catch (const ferromcp::Suspended &) {
+            ++passed;
+            throw;
+        }
+    });
+    server.tool(TOOL("stubborn"), [](Call &call) {
+        try {
+            call.list_roots();
+        } catch (...) { // It can say what it likes.
+        }
+        return "late";
+    });
+    server.tool(TOOL("held"), [&](Call &call) {
+        ++runs;
+        return call.elicit_url("Pay", "https://example.com/").action == FMCP_ACTION_DECLINE ? "declined" : "else";
+    });
+    server.set_reentry(FMCP_TARGET_TOOL, "held", FMCP_REENTRY_HELD);
+    server.tool(TOOL("several"), [](Call &call) {
+        const auto answers = call.ask({{"", "roots/list", ""}, {"m", "sampling/createMessage", R"({"messages":[],"maxTokens":5})"}});
+        return answers.at(0).result + answers.at(1).result;
+    });
+    server.tool(TOOL("sample"), [](Call &call) { return call.sample(R"({"messages":[],"maxTokens":5})"); });
+    server.tool(TOOL("refuse"), [](Call &call) { call.fail_capability("roots"); });
+    server.tool(TOOL("hand"), [](Call &call) {
+        if (!call.request_state()) {
+            call.input_required(R"({"who":{"method":"elicitation/create","params":)" FORM "}}", "1");
+        } else {
+            call.respond(std::string(*call.request_state()) + std::string(*call.input_responses()));
+        }
+    });
+    server.tool(TOOL("errors"), [](Call &call) {
+        CHECK(thrown([&] { call.elicit("x", "{"); }) == FMCP_STATUS_INVALID_ARGUMENT);
+        CHECK(thrown([&] { call.ask({}); }) == FMCP_STATUS_INVALID_ARGUMENT);
+        CHECK(thrown([&] { call.begin_ask({{"", "roots/list", ""}}); }) == FMCP_STATUS_STATE);
+        return "checked";
+    });
+    CHECK(thrown([&] { server.set_reentry(FMCP_TARGET_TOOL, "other", FMCP_REENTRY_HELD); }) == FMCP_STATUS_INVALID_ARGUMENT);
+    CHECK(thrown([&] { server.set_state_keys({"short"}); }) == FMCP_STATUS_INVALID_ARGUMENT);
+    server.set_state_keys({});
+    client_start(client.get(), server.get());
+    const auto asked = [&](const char *request) {
+        const char *answer = client_ask(client.get(), request);
+        CHECK(holds(answer, "\"resultType\":\"input_required\""));
+        state_of(answer, state);
+    };
+    const auto answers = [&](int id, const char *tool, const char *responses, const char *text) {
+        CHECK(holds(client_ask(client.get(), retry(line.get(), id, tool, state, responses)), text));
+    };
+    asked(CALL_CAPABLE("1", "greet"));
+    answers(2, "greet", "{\"who\":" ADA "}", "hello {\\\"name\\\":\\\"Ada\\\"}");
+    // The first run may be on its way out still.
+    for (int waited = 0; passed == 0 && waited < DEADLINE_MS; waited++) {
+        poll(nullptr, 0, 1);
+    }
+    CHECK(runs == 2 && passed == 1 && swallowed == 0);
+    asked(CALL_CAPABLE("3", "greet"));
+    answers(4, "greet", "{\"who\":{\"action\":\"decline\"}}", "nobody");
+    asked(CALL_CAPABLE("5", "stubborn"));
+    runs = 0;
+    asked(CALL_CAPABLE("6", "held"));
+    answers(7, "held", "{\"input-1\":{\"action\":\"decline\"}}", "declined");
+    CHECK(runs == 1);
+    asked(CALL_CAPABLE("8", "several"));
+    answers(9, "several", "{\"input-1\":{\"roots\":[]},\"m\":" MESSAGE "}", "{\\\"roots\\\":[]}{\\\"role\\\":");
+    asked(CALL_CAPABLE("10", "sample"));
+    answers(11, "sample", "{\"input-1\":" MESSAGE "}", "\\\"model\\\":\\\"m\\\"");
+    asked(CALL_CAPABLE("12", "hand"));
+    answers(13, "hand", "{\"who\":" ADA "}", "1{\\\"who\\\":");
+    const auto says = [&](const char *request, const char *text) {
+        CHECK(holds(client_ask(client.get(), request), text));
+    };
+    // A capability that is missing leaves the handler as an exception, or is told by it.
+    says(CALL_TOOL("14", "greet", "{}"), "\"code\":-32021");
+    CHECK(swallowed == 1);
+    says(CALL_TOOL("15", "refuse", "{}"), "{\"requiredCapabilities\":{\"roots\":{}}}");
+    says(CALL_CAPABLE("16", "errors"), "checked");
+    // An older client answers with an error of its own.
+    says(LEGACY(ALL), "\"id\":\"i\"");
+    client_send(client.get(), INITIALIZED);
+    says(LEGACY_CALL("17", "greet"), "\"id\":0,\"method\":\"elicitation/create\"");
+    says("{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{\"code\":5,\"message\":\"no screen\"}}\n", "no screen\"}],\"isError\":true");
+    client_end(client.get(), server.get());
+}
+
+static void an_own_loop_asks() {
+    Engine engine(R"({"info":{"name":"cpp","version":"1"}})");
+    char state[MOST_STATE];
+    auto line = std::make_unique<char[]>(1 << 14);
+    engine.add_tool(TOOL("tool"), 1, 0);
+    engine.set_epoch(1800000000000);
+    engine.set_state_keys({"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="});
+    const auto stream = engine.open(0);
+    engine.set_principal(stream, "alice");
+    CHECK(thrown([&] { engine.set_principal(99, std::nullopt); }) == FMCP_STATUS_INVALID_ARGUMENT);
+    const std::vector<ferromcp::InputRequest> requests = {{"who", "elicitation/create", FORM}};
+    const auto sent = [&] {
+        auto output = engine.poll();
+        CHECK(output && output->event() == FMCP_EVENT_TRANSMIT);
+        return output ? std::string(output->text()) : std::string();
+    };
+    engine.receive(stream, CALL_CAPABLE("1", "tool"), 0);
+    bool suspended = false;
+    try {
+        engine.poll()->call().begin_ask(requests);
+    } catch (const ferromcp::Suspended &) {
+        suspended = true;
+    }
+    CHECK(suspended);
+    state_of(sent().c_str(), state);
+    CHECK(engine.poll()->event() == FMCP_EVENT_CANCELLED);
+    engine.receive(stream, retry(line.get(), 2, "tool", state, "{\"who\":" ADA "}"), 0);
+    {
+        Call call = engine.poll()->call();
+        const auto known = call.begin_ask(requests);
+        CHECK(known.answers && known.ask == 0 && known.answers->size() == 1);
+        CHECK(known.answers->at(0).outcome == FMCP_OUTCOME_RESULT && known.answers->at(0).result == ADA);
+        CHECK(known.answers->at(0).elicit.action == FMCP_ACTION_ACCEPT);
+        CHECK(known.answers->at(0).elicit.content == R"({"name":"Ada"})");
+        call.respond("fine");
+    }
+    sent();
+    engine.receive(stream, CALL_CAPABLE("3", "tool"), 0);
+    Call call = engine.poll()->call();
+    const auto waiting = call.begin_ask(requests, FMCP_REENTRY_HELD);
+    CHECK(!waiting.answers);
+    state_of(sent().c_str(), state);
+    engine.receive(stream, retry(line.get(), 4, "tool", state, "{\"who\":{\"action\":\"cancel\"}}"), 0);
+    const auto output = engine.poll();
+    CHECK(output && output->event() == FMCP_EVENT_ANSWERS && output->ask() == waiting.ask && output->key() == call.key());
+    const auto answers = output->answers();
+    CHECK(answers.size() == 1 && answers[0].elicit.action == FMCP_ACTION_CANCEL && !answers[0].elicit.content);
+    CHECK(answers[0].error_code == 0 && answers[0].error_message.empty());
+    call.respond("fine");
+    engine.receive(stream, CALL_TOOL("5", "tool", "{}"), 0);
+    sent();
+    try {
+        engine.poll()->call().begin_ask(requests);
+        CHECK(!"it throws");
+    } catch (const ferromcp::CapabilityNotDeclared &error) {
+        CHECK(error.capability() == "elicitation.form" && error.status() == FMCP_STATUS_CAPABILITY_NOT_DECLARED);
+    }
+    CHECK(sent().find("-32021") != std::string::npos);
+}
+
 static void stopped_from_a_handler() {
     auto client = std::make_unique<struct client>();
     Server server("cpp", "1");
@@ -226,6 +386,8 @@ static void messages_are_read() {
 int main() {
     handlers_answer_throw_and_keep();
     a_client_is_asked();
+    handlers_ask();
+    an_own_loop_asks();
     stopped_from_a_handler();
     an_own_loop();
     messages_are_read();

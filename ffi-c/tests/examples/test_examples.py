@@ -143,6 +143,26 @@ def test_cancellation_ends_a_tool_early(client: Client) -> None:
     client.end()
 
 
+@servers
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ({"action": "accept", "content": {"name": "Ada"}}, '{"name": "Ada"}'),
+        ({"action": "decline"}, "The user does not want to say."),
+    ],
+)
+def test_the_user_is_asked(client: Client, answer: dict[str, Any], text: str) -> None:
+    assert client.ask("tools/call", name="ask")["code"] == -32021
+    meta = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+    client.send("tools/call", meta, name="ask")
+    asked = client.line()["result"]
+    assert asked["inputRequests"]["name"]["params"]["message"] == "Whom shall I greet?"
+    responses = {"name": answer}
+    client.send("tools/call", meta, name="ask", requestState=asked["requestState"], inputResponses=responses)
+    assert client.line()["result"]["content"][0]["text"] == text
+    client.end()
+
+
 @pytest.mark.parametrize("client", ["examples/cpp_server"], indirect=True)
 def test_an_answer_from_another_thread(client: Client) -> None:
     assert client.tool("later", ms=1) == "later"

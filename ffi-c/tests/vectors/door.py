@@ -11,7 +11,22 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["KINDS", "LEVELS", "Call", "Door", "Event", "Field", "Refused", "Response"]
+__all__ = [
+    "KINDS",
+    "LEVELS",
+    "NOT_DECLARED",
+    "SUSPENDED",
+    "Answer",
+    "Answers",
+    "Call",
+    "Door",
+    "Event",
+    "Field",
+    "Output",
+    "Refused",
+    "Response",
+    "reentry_number",
+]
 
 KINDS = ("tools", "resources", "templates", "prompts")
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -27,6 +42,7 @@ EVENTS = (
     "unsubscribed",
     "diagnostic",
     "drained",
+    "answers",
 )
 DIAGNOSTICS = ("none", "noise", "badMessage", "strayResponse", "badResult", "definition", "other")
 TARGETS = (
@@ -39,7 +55,11 @@ TARGETS = (
     "templateCompletion",
     "delegated",
 )
-OUTCOMES = ("none", "result", "error", "timed out", "closed")
+OUTCOMES = ("none", "result", "error", "timed out", "closed", "invalid")
+REENTRIES = ("replay", "held")
+# The statuses with which a question is refused and nothing is left to do.
+SUSPENDED = 6
+NOT_DECLARED = 8
 
 
 Field = int | float | bytes | str | None
@@ -47,6 +67,10 @@ Field = int | float | bytes | str | None
 
 class Refused(Exception):
     """The library refused a call; the text is its own."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class Call(NamedTuple):
@@ -62,6 +86,8 @@ class Call(NamedTuple):
     revision: str
     argument: str | None
     value: str | None
+    responses: str | None
+    state: str | None
 
 
 class Response(NamedTuple):
@@ -72,6 +98,22 @@ class Response(NamedTuple):
     result: str | None
     code: int
     message: str | None
+
+
+class Answer(NamedTuple):
+    """What the client answered to one of several questions."""
+
+    outcome: str
+    result: str | None
+    message: str | None
+
+
+class Answers(NamedTuple):
+    """What the client answered to what a call has asked."""
+
+    key: int
+    ask: int
+    answers: list[Answer]
 
 
 class Event(NamedTuple):
@@ -85,12 +127,15 @@ class Event(NamedTuple):
     params: str | None
 
 
+Output = Call | Event | Response | Answers
+
+
 class Door:
     """A driver and its one engine."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._outputs: deque[Call | Event | Response] = deque()
+        self._outputs: deque[Output] = deque()
 
     def close(self) -> int:
         """Ends the driver; its exit code."""
@@ -111,11 +156,22 @@ class Door:
         """Calls the library; the fields of its answer. Numbers go as they are, texts in hexadecimal."""
         answer = self._ask(verb, *fields)
         if answer[0] == "refused":
-            raise Refused(bytes.fromhex(answer[2]).decode())
+            raise Refused(bytes.fromhex(answer[2]).decode(), int(answer[1]))
         assert answer[0] == "ok", answer
         return answer[1:]
 
-    def poll(self) -> Call | Event | Response | None:
+    def ask(
+        self, key: int, reentry: int, requests: Sequence[tuple[str, str, str | None]]
+    ) -> tuple[int, list[Answer]]:
+        """Asks the client of a call: the number of the questions, and the answers that are there already.
+
+        A request is key, method and parameters. Raises Refused.
+        """
+        fields = [field for request in requests for field in request]
+        ask, *answers = self.do("begin_ask", key, reentry, *fields)
+        return int(ask), _answers(answers)
+
+    def poll(self) -> Output | None:
         """The next output."""
         if not self._outputs:
             verb, *fields = self._ask("poll")
@@ -125,6 +181,9 @@ class Door:
                 verb, *fields = self._line()
             if verb == "call":
                 self._outputs.append(_call(*fields))
+            elif verb == "answers":
+                key, ask, *answers = fields
+                self._outputs.append(Answers(int(key), int(ask), _answers(answers)))
             elif verb == "event":
                 self._outputs.append(_event(*fields))
             else:
@@ -143,6 +202,11 @@ class Door:
         line = self._child.stdout.readline()
         assert line.endswith(b"\n"), f"the driver is gone: {self._child.wait()}"
         return line[:-1].decode().split("\t")
+
+
+def reentry_number(name: str) -> int:
+    """A reentry as the header numbers it."""
+    return REENTRIES.index(name)
 
 
 def _field(value: Field) -> str:
@@ -164,11 +228,16 @@ def _response(key: str, outcome: str, result: str, code: str, message: str) -> R
 
 
 def _call(stream: str, key: str, tag: str, target: str, *texts: str) -> Call:
-    arguments, uri, meta, revision, argument, value = map(text_of, texts)
+    arguments, uri, meta, revision, *rest = map(text_of, texts)
     assert arguments is not None, "every call has them"
     assert revision is not None, "every call has one"
     name = TARGETS[int(target)]
-    return Call(int(stream), int(key), int(tag), name, arguments, uri, meta, revision, argument, value)
+    return Call(int(stream), int(key), int(tag), name, arguments, uri, meta, revision, *rest)
+
+
+def _answers(fields: list[str]) -> list[Answer]:
+    triples = zip(fields[::3], fields[1::3], fields[2::3], strict=True)
+    return [Answer(OUTCOMES[int(outcome)], text_of(result), text_of(why)) for outcome, result, why in triples]
 
 
 def _event(kind: str, stream: str, key: str, diagnostic: str, text: str, params: str) -> Event:

@@ -2,7 +2,7 @@
  * one line on standard output. Fields are separated by tabs; texts are in hexadecimal, so that any byte can be said, and "-"
  * is no text. Decides nothing: what is sent in which order, and what has to come of it, is the runner's business.
  *
- * Answers: "ok" and results; "refused", status and text of the error; from `poll` also "none" or an event. */
+ * Answers: "ok" and results; "refused", status and text of the error; from `poll` also "none", a call, answers or an event. */
 #include "ferromcp.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FIELDS = 12 };
+enum { MOST_REQUESTS = 16, MOST_FIELDS = 3 + 3 * MOST_REQUESTS };
 
 /* One line, cut into fields. */
 struct line {
@@ -163,7 +163,40 @@ static void say_call(fmcp_call *call) {
     say(fmcp_call_protocol_version(call));
     say(fmcp_call_completion_argument(call));
     say(fmcp_call_completion_value(call));
+    say(fmcp_call_input_responses(call));
+    say(fmcp_call_request_state(call));
     end_line();
+}
+
+static void say_answers(const fmcp_answers *answers) {
+    for (size_t at = 0; at < fmcp_answers_count(answers); at++) {
+        printf("\t%d", (int)fmcp_answers_outcome(answers, at));
+        say(fmcp_answers_result(answers, at));
+        say(fmcp_answers_error_message(answers, at));
+    }
+    end_line();
+}
+
+/* Asks what the line holds, three fields for each request. */
+static void begin_ask(fmcp_call *call, struct line *line) {
+    fmcp_input_request requests[MOST_REQUESTS];
+    size_t count = 0;
+    for (int at = 3; at + 2 < line->count; at += 3) {
+        const fmcp_input_request request = {text(line, at), text(line, at + 1), text(line, at + 2)};
+        requests[count++] = request;
+    }
+    fmcp_answers *answers = NULL;
+    fmcp_error *error = NULL;
+    uint64_t ask = 0;
+    const fmcp_status status =
+        fmcp_call_begin_ask(call, requests, count, (int32_t)signed_number(line, 2), -1, &ask, &answers, &error);
+    if (status != FMCP_STATUS_OK) {
+        outcome(status, error);
+        return;
+    }
+    printf("ok\t%" PRIu64, ask);
+    say_answers(answers);
+    fmcp_answers_free(answers);
 }
 
 static void poll_engine(void) {
@@ -178,6 +211,9 @@ static void poll_engine(void) {
     if (event == FMCP_EVENT_CALL) {
         keep(fmcp_output_call(output));
         say_call(fmcp_output_call(output));
+    } else if (event == FMCP_EVENT_ANSWERS) {
+        printf("answers\t%" PRIu64 "\t%" PRIu64, fmcp_output_key(output), fmcp_output_ask(output));
+        say_answers(fmcp_output_answers(output));
     } else if (event == FMCP_EVENT_NONE) {
         fputs("none", stdout);
         end_line();
@@ -235,6 +271,8 @@ static int engine_verb(const char *verb, struct line *line) {
     } else if (strcmp(verb, "close") == 0) {
         const fmcp_status status = fmcp_engine_close(engine, (uint32_t)number(line, 1), number(line, 2), &error);
         outcome(status, error);
+    } else if (strcmp(verb, "principal") == 0) {
+        outcome(fmcp_engine_set_principal(engine, (uint32_t)number(line, 1), text(line, 2), &error), error);
     } else if (strcmp(verb, "shutdown") == 0) {
         outcome(fmcp_engine_shutdown(engine, number(line, 1), NULL), NULL);
     } else if (strcmp(verb, "updated") == 0) {
@@ -288,6 +326,11 @@ static int call_verb(const char *verb, struct line *line) {
         if (status != FMCP_STATUS_OK) {
             fmcp_call_free(call);
         }
+    } else if (strcmp(verb, "begin_ask") == 0) {
+        begin_ask(call, line);
+        return 1;
+    } else if (strcmp(verb, "round") == 0) {
+        status = fmcp_call_input_required(call, text(line, 2), text(line, 3), &error);
     } else if (strcmp(verb, "variable") == 0) {
         fputs("ok", stdout);
         say(fmcp_call_variable(call, text(line, 2).data));

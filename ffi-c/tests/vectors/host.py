@@ -9,7 +9,19 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from door import KINDS, LEVELS, Call, Door, Refused, Response, text_of
+from door import (
+    KINDS,
+    LEVELS,
+    NOT_DECLARED,
+    SUSPENDED,
+    Answers,
+    Call,
+    Door,
+    Refused,
+    Response,
+    reentry_number,
+    text_of,
+)
 from vectors.text import parse, write
 
 __all__ = ["Host"]
@@ -27,6 +39,7 @@ class Entry:
     name: str
     acts: list[dict[str, Any]]
     completions: dict[str, Any]
+    reentry: int = 0
 
 
 @dataclass
@@ -39,6 +52,9 @@ class Running:
     held: bool = False
     # What became of the request to the client: whether it failed, and the text to answer with.
     answer: tuple[bool, str] = field(default=(True, "unavailable"))
+    # What `input` acts wait for, and the results that they have got.
+    ask: int = 0
+    inputs: list[str] = field(default_factory=list)
 
 
 class Host:
@@ -56,7 +72,8 @@ class Host:
         definition = entry["definition"]
         self._door.do("add", KINDS.index(kind), len(self._entries), now, write(definition))
         acts, completions = entry.get("behaviour", []), entry.get("completions", {})
-        self._entries.append(Entry(kind, str(definition.get(NAMES[kind], "")), acts, completions))
+        name, reentry = str(definition.get(NAMES[kind], "")), entry.get("reentry", "replay")
+        self._entries.append(Entry(kind, name, acts, completions, reentry_number(reentry)))
 
     def start(self, call: Call) -> None:
         """Starts what a call asks for."""
@@ -66,7 +83,7 @@ class Host:
             return
         assert call.target == TARGETS[entry.kind], call
         self.called.append(entry.name)
-        running = Running(entry, call)
+        running = Running(entry, call, _first_act(entry, call))
         self._running[call.key] = running
         self._run(running)
 
@@ -96,6 +113,19 @@ class Host:
             running.answer = (True, f"{response.code} {response.message}")
         else:
             running.answer = (True, "timed out" if response.outcome == "timed out" else "unavailable")
+        self._run(running)
+
+    def inputs(self, answers: Answers) -> None:
+        """The client answered what an `input` act asked, or will not."""
+        running = self._running.get(answers.key)
+        if running is None:
+            return
+        assert running.ask == answers.ask, "these are answers to other questions"
+        for answer in answers.answers:
+            if answer.result is None:
+                self._fail(running, answer.message or answer.outcome)
+                return
+            running.inputs.append(answer.result)
         self._run(running)
 
     def _complete(self, entry: Entry, call: Call) -> None:
@@ -136,14 +166,65 @@ class Host:
             elif verb == "ask":
                 if self._ask(call, operand):
                     return
+            elif verb == "input":
+                if not self._input(running, operand):
+                    return
+            elif verb == "round":
+                self._round(running, operand)
+                return
+            elif verb == "inputs":
+                self._do("text", call, f"[{','.join(running.inputs)}]")
+            elif verb == "handedBack":
+                state = "null" if call.state is None else write(call.state)
+                self._do("text", call, f'{{"responses":{call.responses or "null"},"state":{state}}}')
             elif verb == "answered":
                 failed, text = running.answer
                 self._do("tool_error" if failed else "text", call, text)
             else:
                 self._answer(running.entry, call, verb, operand)
-        # A call that is answered is not needed any more.
-        del self._running[call.key]
-        self._door.do("let_go", call.key)
+        self._end(running)
+
+    def _end(self, running: Running) -> None:
+        """A call that is answered is not needed any more; nor is one that can't be."""
+        del self._running[running.call.key]
+        self._door.do("let_go", running.call.key)
+
+    def _input(self, running: Running, operand: dict[str, Any]) -> bool:
+        """Asks the client; whether the answers are there already."""
+        requests = [
+            (key, str(asked["method"]), write(asked["params"]) if "params" in asked else None)
+            for key, asked in operand.items()
+        ]
+        try:
+            running.ask, answers = self._door.ask(running.call.key, running.entry.reentry, requests)
+        except Refused as refused:
+            self._refused(running, refused)
+            return False
+        results = [answer.result for answer in answers]
+        running.inputs += [result for result in results if result is not None]
+        assert None not in results, answers
+        return bool(answers)
+
+    def _round(self, running: Running, operand: dict[str, Any]) -> None:
+        requests = write(operand["requests"]) if "requests" in operand else None
+        state = str(operand["state"]) if "state" in operand else None
+        try:
+            self._door.do("round", running.call.key, requests, state)
+        except Refused as refused:
+            self._refused(running, refused)
+        else:
+            self._end(running)
+
+    def _refused(self, running: Running, refused: Refused) -> None:
+        """Nothing was asked, or this run is over: host code does nothing about it."""
+        if refused.status in (SUSPENDED, NOT_DECLARED):
+            self._end(running)
+        else:
+            self._fail(running, str(refused))
+
+    def _fail(self, running: Running, text: str) -> None:
+        self._answer(running.entry, running.call, "raise", text)
+        self._end(running)
 
     def _ask(self, call: Call, operand: dict[str, Any]) -> bool:
         params = write(operand["params"]) if "params" in operand else None
@@ -222,3 +303,12 @@ class Host:
             # A second answer is refused, and must have no effect.
             if str(refused) != "this call is answered already":
                 raise
+
+
+def _first_act(entry: Entry, call: Call) -> int:
+    """With which act a run begins: behind the round by hand that it comes back from, if any."""
+    if call.responses is not None:
+        for at, act in enumerate(entry.acts):
+            if "round" in act and act["round"].get("state") == call.state:
+                return at + 1
+    return 0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from door import KINDS, Call, Door, Refused, Response
+from door import KINDS, Answers, Call, Door, Refused, Response
 from host import Host
 from vectors.pattern import Mismatch, Names, hold, hold_all, resolve
 from vectors.text import parse, shorten, write
@@ -210,6 +210,9 @@ class Script:
         assert step.get("reason", "") in str(raised.value)
         self._drain()
 
+    def _do_principal(self, operand: str | None, step: dict[str, Any]) -> None:
+        self._door.do("principal", self._stream(step), operand)
+
     def _do_updated(self, operand: str, _: Any) -> None:
         self._door.do("updated", operand)
         self._drain()
@@ -225,6 +228,8 @@ class Script:
                 self._host.start(output)
             elif isinstance(output, Response):
                 self._host.answered(output)
+            elif isinstance(output, Answers):
+                self._host.inputs(output)
             elif output.kind == "transmit":
                 self._take(output.stream, output.text or "")
             elif output.kind == "cancelled":

@@ -1,4 +1,4 @@
-"""The C++ door, read from its header: classes, their public functions, and free functions.
+"""The C++ door, read from its header: classes with their public functions, structs, free functions.
 
 The header is written in one manner: a class begins in the first column, its members in the fifth. Enumerators
 and codes are those of C.
@@ -15,6 +15,8 @@ HEADER = ROOT / "ffi-c" / "include" / "ferromcp.hpp"
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 DETAIL = re.compile(r"^namespace detail \{.*?^\} // namespace detail$", re.M | re.S)
 CLASS = re.compile(r"^class (\w+)[^{;]*\{\n(.*?)^\};", re.M | re.S)
+STRUCT = re.compile(r"^struct (\w+) \{(.*?)\};", re.M | re.S)
+FIELDS = re.compile(r"^ {4}(?! )[\w:<>]+ (\w+(?:, \w+)*);", re.M)
 METHOD = re.compile(r"^ {4}(?! )(?:explicit |static )*(?:[\w:<>*& ]+? )??[*&]?(\w+)\(", re.M)
 FUNCTION = re.compile(r"^(?:inline )[\w:<>*& ]+? (\w+)\(", re.M)
 
@@ -28,4 +30,7 @@ def surface() -> dict[str, object]:
         public = "\n".join(re.findall(r"^public:\n(.*?)(?=^private:|\Z)", body, re.M | re.S))
         names.append(name)
         names.extend(f"{name}::{method}" for method in METHOD.findall(public) if method != name)
+    for name, body in STRUCT.findall(text):
+        names.append(name)
+        names.extend(f"{name}::{field}" for fields in FIELDS.findall(body) for field in fields.split(", "))
     return dict.fromkeys(names)
