@@ -3,8 +3,9 @@
 //! Threads put items on a list and wake JavaScript once for all that gathers until it looks. It then takes the whole
 //! list as one JSON text, which V8 parses in one go; what each entry of that text is, [`Item::write`] says.
 
-use crate::integers;
-use ferromcp::engine::{Call, CancelReason, OutgoingError, OutgoingKey, RequestKey, Target};
+use crate::{asking, integers};
+use ferromcp::Answers;
+use ferromcp::engine::{AskKey, Call, CancelReason, OutgoingError, OutgoingKey, RequestKey, Target};
 use napi::Status;
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use std::collections::HashMap;
@@ -23,6 +24,10 @@ pub(crate) enum Item {
     Call(Box<Call>),
     Cancelled(RequestKey, CancelReason),
     Response(OutgoingKey, Result<String, OutgoingError>),
+    /// What a call has asked is answered.
+    Answers(AskKey, Answers),
+    /// A call that wanted to be a task is one, of this id, or goes on without.
+    TaskBegun(RequestKey, Option<String>),
     Notification {
         method: String,
         params: Option<String>,
@@ -41,6 +46,13 @@ struct Shared {
     open: HashMap<u64, Box<Call>>,
     next: u64,
     woken: bool,
+}
+
+impl Shared {
+    /// What JavaScript knows an open call under.
+    fn number(&self, key: RequestKey) -> Option<u64> {
+        self.open.iter().find(|(_, call)| call.key == key).map(|(number, _)| *number)
+    }
 }
 
 pub(crate) struct Bridge {
@@ -159,28 +171,25 @@ impl Item {
                 true
             }
             Self::Cancelled(key, reason) => {
-                let Some(number) = shared.open.iter().find(|(_, call)| call.key == key).map(|(number, _)| *number)
-                else {
-                    return false;
-                };
+                let Some(number) = shared.number(key) else { return false };
                 put(format_args!("[4,{number},{}]", quoted(&reason.to_string())))
             }
             Self::Response(key, Ok(result)) => match integers::marked(&result, mark) {
                 None => put(format_args!("[5,{},{result}]", key.0)),
                 Some(result) => put(format_args!("[13,{},{result}]", key.0)),
             },
-            Self::Response(key, Err(OutgoingError::Peer(error))) => put(format_args!(
-                "[6,{},{},{},{}]",
-                key.0,
-                error.code,
-                quoted(&error.message),
-                error.data.as_deref().unwrap_or("null")
-            )),
-            Self::Response(key, Err(OutgoingError::Invalid(reason))) => {
-                put(format_args!(r#"[6,{},"invalid",{}]"#, key.0, quoted(&reason)))
+            Self::Response(key, Err(error)) => put(format_args!("[6,{},{}]", key.0, asking::no_result(&error))),
+            Self::Answers(ask, answers) => {
+                let answers = asking::answers(&answers);
+                match integers::marked(&answers, mark) {
+                    None => put(format_args!("[14,{},{answers}]", ask.0)),
+                    Some(answers) => put(format_args!("[15,{},{answers}]", ask.0)),
+                }
             }
-            Self::Response(key, Err(OutgoingError::TimedOut)) => put(format_args!(r#"[6,{},"timedOut"]"#, key.0)),
-            Self::Response(key, Err(OutgoingError::Closed)) => put(format_args!(r#"[6,{},"closed"]"#, key.0)),
+            Self::TaskBegun(key, id) => {
+                let Some(number) = shared.number(key) else { return false };
+                put(format_args!("[16,{number},{}]", id.as_deref().map_or("null".to_owned(), quoted)))
+            }
             Self::Notification { method, params } => {
                 put(format_args!("[7,{},{}]", quoted(&method), params.as_deref().unwrap_or("null")))
             }

@@ -27,6 +27,17 @@ pub(crate) fn remove(server: &mut Server, kind: &str, key: &str, now: Millis) ->
     }
 }
 
+/// Shows a definition of this kind to peers, or hides it; false when there is none.
+pub(crate) fn enable(server: &mut Server, kind: &str, key: &str, enabled: bool, now: Millis) -> bool {
+    match kind {
+        "tool" => server.enable_tool(key, enabled, now),
+        "resource" => server.enable_resource(key, enabled, now),
+        "template" => server.enable_resource_template(key, enabled, now),
+        "prompt" => server.enable_prompt(key, enabled, now),
+        _ => false,
+    }
+}
+
 pub(crate) fn list_kind(name: &str) -> Result<ListKind, NativeFailure> {
     match name {
         "tools" => Ok(ListKind::Tools),
@@ -56,7 +67,7 @@ pub(crate) fn outcome<T, E: Into<NativeFailure>>(result: Result<T, E>) -> Either
 /// What is known of a call, as the text of a JSON object's members.
 pub(crate) fn describe(call: &Call) -> String {
     format!(
-        r#""requestId":{},"method":{},"protocolVersion":"{}","params":{},"meta":{},"clientInfo":{},"clientCapabilities":{}"#,
+        r#""requestId":{},"method":{},"protocolVersion":"{}","params":{},"meta":{},"clientInfo":{},"clientCapabilities":{},"inputResponses":{},"requestState":{}"#,
         call.id_json(),
         crate::bridge::quoted(call.method()),
         call.revision.as_str(),
@@ -64,5 +75,7 @@ pub(crate) fn describe(call: &Call) -> String {
         call.meta_json().unwrap_or("null"),
         call.client_info_json().unwrap_or("null"),
         call.client_capabilities_json(),
+        call.input_responses_json().unwrap_or("null"),
+        call.request_state().map_or("null".to_owned(), crate::bridge::quoted),
     )
 }

@@ -3,15 +3,18 @@
 //! Decides how the engine's contract looks from JavaScript. What is answered comes as the lines of `reply.rs`, what comes out
 //! is a [`NativeOutput`]. The newest time that was told stands for "now" where a command has no time of its own.
 
-use crate::bridge::quoted;
-use crate::commands::{self, describe, list_kind, log_level, number, outcome};
+use crate::asking::{Question, shown, state_keys};
+use crate::commands::{self, list_kind, log_level, number, outcome};
 use crate::convert::{self, Text};
 use crate::error::NativeFailure;
 use crate::integers;
+use crate::output::NativeOutput;
 use crate::reply::{answers, embedded};
+use ferromcp::engine::tasks::StoreRequest;
+use ferromcp::store::{MemoryTaskStore, TaskStore as _};
+use ferromcp::system_entropy;
 use ferromcp_engine::{
-    Call, DiagnosticKind, Event, LocalError, Millis, OutgoingError, OutgoingKey, Output, RequestKey, Server,
-    ServerConfig, StreamId, Target,
+    Call, Event, LocalError, Millis, OutgoingKey, Output, Reentry, RequestKey, Server, ServerConfig, StreamId,
 };
 use napi::bindgen_prelude::{Either, Uint8Array};
 use napi_derive::napi;
@@ -22,36 +25,14 @@ use std::collections::HashMap;
 pub struct NativeEngine {
     server: Option<Server>,
     now: Millis,
+    /// What the time 0 is in UNIX milliseconds.
+    epoch: u64,
     /// Calls that are handed out and not answered.
     calls: HashMap<RequestKey, Call>,
+    /// Where tasks are kept: here, as long as the engine is.
+    tasks: MemoryTaskStore,
     /// What large integers are marked with.
     mark: String,
-}
-
-/// What the engine wants done, or tells. Which fields it has follows from `event`.
-#[napi(object, object_from_js = false)]
-#[derive(Default)]
-pub struct NativeOutput {
-    /// What it is.
-    #[napi(
-        ts_type = "'transmit' | 'call' | 'cancelled' | 'notification' | 'response' | 'initialized' | 'subscribed' | 'unsubscribed' | 'diagnostic' | 'drained'"
-    )]
-    pub event: &'static str,
-    /// The client.
-    pub stream: Option<u32>,
-    /// A call, or a request of ours.
-    pub key: Option<f64>,
-    /// What is to be sent.
-    pub bytes: Option<Uint8Array>,
-    /// A method, a resource's URI, why a call was cancelled, what an error says, or a line for a log.
-    pub text: Option<String>,
-    /// JSON text: what is known of a call, a notification's parameters, a result, or an error's data.
-    pub json: Option<String>,
-    /// The kind of a diagnostic, or why a request of ours has no result: `error`, `invalid`, `timedOut`,
-    /// `closed`.
-    pub kind: Option<String>,
-    /// The code of an error.
-    pub code: Option<i64>,
 }
 
 #[napi]
@@ -59,19 +40,46 @@ impl NativeEngine {
     /// `mark` as for `NativeServer`.
     #[napi(constructor, catch_unwind)]
     pub fn new(mark: String) -> Self {
-        Self { server: None, now: 0, calls: HashMap::new(), mark }
+        Self { server: None, now: 0, epoch: 0, calls: HashMap::new(), tasks: MemoryTaskStore::new(), mark }
     }
 
     /// Takes the JSON text of the engine's configuration. Before anything else.
     #[napi(catch_unwind)]
     pub fn configure(&mut self, config: String) -> Option<NativeFailure> {
         match ServerConfig::from_json(&config).and_then(Server::new) {
-            Ok(server) => {
+            Ok(mut server) => {
+                server.set_entropy(system_entropy());
+                // Nobody else has the store, so that it needs no leases.
+                server.set_task_owner("", false);
                 self.server = Some(server);
                 None
             }
             Err(error) => Some(error.into()),
         }
+    }
+
+    /// Says what the time 0 is in UNIX milliseconds.
+    #[napi(catch_unwind)]
+    pub fn set_epoch(&mut self, unix_ms: f64) -> Option<NativeFailure> {
+        let epoch = number(unix_ms);
+        self.epoch = epoch;
+        self.command(|server, _| {
+            server.set_epoch(epoch);
+            Ok(())
+        })
+        .err()
+    }
+
+    /// As `NativeServer.setStateKeys`.
+    #[napi(catch_unwind)]
+    pub fn set_state_keys(&mut self, keys: Vec<String>) -> Option<NativeFailure> {
+        self.command(|server, _| state_keys(&keys).map(|keys| server.set_state_keys(&keys))).err()
+    }
+
+    /// Says who is behind a stream, as far as it was verified.
+    #[napi(catch_unwind)]
+    pub fn set_principal(&mut self, stream: u32, principal: Option<String>) -> Option<NativeFailure> {
+        self.command(|server, _| server.set_principal(StreamId(stream), principal.as_deref())).err()
     }
 
     /// Serves what the JSON text `definition` says; calls of it come with `tag`.
@@ -95,6 +103,18 @@ impl NativeEngine {
         now: f64,
     ) -> Either<bool, NativeFailure> {
         outcome(self.at(now, |server, now| Ok(commands::remove(server, &kind, &key, now))))
+    }
+
+    /// As `NativeServer.enable`.
+    #[napi(catch_unwind)]
+    pub fn enable(
+        &mut self,
+        #[napi(ts_arg_type = "'tool' | 'resource' | 'template' | 'prompt'")] kind: String,
+        key: String,
+        enabled: bool,
+        now: f64,
+    ) -> Either<bool, NativeFailure> {
+        outcome(self.at(now, |server, now| Ok(commands::enable(server, &kind, &key, enabled, now))))
     }
 
     /// A client is there: gives its stream.
@@ -157,23 +177,31 @@ impl NativeEngine {
     pub fn poll(&mut self) -> Option<NativeOutput> {
         loop {
             let output = match self.server.as_mut()?.poll_output()? {
-                Output::Transmit { stream, bytes } => {
-                    NativeOutput { stream: Some(stream.0), bytes: Some(bytes.into()), ..NativeOutput::of("transmit") }
-                }
+                Output::Transmit { stream, bytes } => NativeOutput::transmit(stream, bytes),
                 Output::Event(Event::Call(call)) => {
-                    let text = shown(&call);
-                    let output = NativeOutput {
-                        key: Some(call.key.0 as f64),
-                        json: Some(integers::marked(&text, &self.mark).unwrap_or(text)),
-                        ..NativeOutput::of("call")
-                    };
+                    let output = NativeOutput::call(&call, &self.mark);
                     self.calls.insert(call.key, call);
                     output
                 }
-                Output::Event(event) => match self.told(event) {
-                    Some(output) => output,
-                    None => continue,
-                },
+                Output::Event(Event::Store { op, request }) => {
+                    let (unix, now) = (self.epoch.saturating_add(self.now), self.now);
+                    if matches!(request, StoreRequest::Create(_)) {
+                        // In memory this can't fail.
+                        let _ = self.tasks.expire(unix);
+                    }
+                    let done = self.tasks.execute(request, unix);
+                    self.server.as_mut()?.stored(op, done, now);
+                    continue;
+                }
+                Output::Event(event) => {
+                    if let Event::Cancelled { key, .. } = &event {
+                        self.calls.remove(key);
+                    }
+                    match NativeOutput::told(event, &self.mark) {
+                        Some(output) => output,
+                        None => continue,
+                    }
+                }
             };
             return Some(output);
         }
@@ -253,6 +281,41 @@ impl NativeEngine {
         outcome(self.command(|server, _| server.notify_stream(StreamId(stream), &method, params.as_deref())))
     }
 
+    /// Turns a call into a task; an output `taskBegun` tells what has come of it, unless this gives false.
+    #[napi(catch_unwind)]
+    pub fn begin_task(&mut self, call: f64) -> Either<bool, NativeFailure> {
+        outcome(self.command(|server, now| server.begin_task(key(call), now)))
+    }
+
+    /// The id of the task that a call is; null when it is none.
+    #[napi(catch_unwind)]
+    pub fn task_id(&self, call: f64) -> Option<String> {
+        self.server.as_ref()?.task_id(key(call)).map(str::to_owned)
+    }
+
+    /// Asks the client of a call. `questions` is the text of a JSON array of key, method and parameters; what comes back is a
+    /// JSON array as `asking.rs` says.
+    #[napi(catch_unwind)]
+    pub fn ask(
+        &mut self,
+        call: f64,
+        questions: String,
+        held: bool,
+        timeout_ms: Option<f64>,
+    ) -> Either<String, NativeFailure> {
+        let questions: Vec<Question<'_>> = match serde_json::from_str(&questions) {
+            Ok(questions) => questions,
+            Err(error) => return Either::B(error.into()),
+        };
+        let requests: Vec<_> = questions.iter().map(Question::borrowed).collect();
+        let reentry = if held { Reentry::Held } else { Reentry::Replay };
+        let asked = self.command(|server, now| server.ask(key(call), &requests, reentry, timeout_ms.map(number), now));
+        outcome(asked.map(|asked| {
+            let text = format!("[{}]", shown(&asked));
+            integers::marked(&text, &self.mark).unwrap_or(text)
+        }))
+    }
+
     /// Asks a legacy client something; gives the number that its answer comes under.
     #[napi(catch_unwind)]
     pub fn request(
@@ -324,100 +387,8 @@ impl NativeEngine {
             None => Err(LocalError::Config("the engine has no configuration".into()).into()),
         }
     }
-
-    /// An event that is no call; None for what has no name here yet.
-    fn told(&mut self, event: Event) -> Option<NativeOutput> {
-        let on = |event, stream: StreamId| NativeOutput { stream: Some(stream.0), ..NativeOutput::of(event) };
-        Some(match event {
-            Event::Cancelled { key, reason } => {
-                self.calls.remove(&key);
-                NativeOutput {
-                    key: Some(key.0 as f64),
-                    text: Some(reason.to_string()),
-                    ..NativeOutput::of("cancelled")
-                }
-            }
-            Event::Notification { stream, method, params } => {
-                NativeOutput { text: Some(method), json: self.marked(params), ..on("notification", stream) }
-            }
-            Event::Response { key, outcome } => {
-                let mut output = NativeOutput { key: Some(key.0 as f64), ..NativeOutput::of("response") };
-                match outcome {
-                    Ok(result) => output.json = self.marked(Some(result)),
-                    Err(OutgoingError::Peer(error)) => {
-                        output.kind = Some("error".into());
-                        output.code = Some(error.code);
-                        output.text = Some(error.message);
-                        output.json = error.data;
-                    }
-                    Err(OutgoingError::Invalid(reason)) => {
-                        output.kind = Some("invalid".into());
-                        output.text = Some(reason);
-                    }
-                    Err(OutgoingError::TimedOut) => output.kind = Some("timedOut".into()),
-                    Err(OutgoingError::Closed) => output.kind = Some("closed".into()),
-                }
-                output
-            }
-            Event::Initialized { stream } => on("initialized", stream),
-            Event::Subscribed { stream, uri } => NativeOutput { text: Some(uri), ..on("subscribed", stream) },
-            Event::Unsubscribed { stream, uri } => NativeOutput { text: Some(uri), ..on("unsubscribed", stream) },
-            Event::Diagnostic(diagnostic) => NativeOutput {
-                stream: diagnostic.stream.map(|stream| stream.0),
-                kind: Some(diagnostic_kind(diagnostic.kind).into()),
-                text: Some(diagnostic.detail),
-                ..NativeOutput::of("diagnostic")
-            },
-            Event::Drained { stream } => on("drained", stream),
-            _ => return None,
-        })
-    }
-
-    fn marked(&self, json: Option<String>) -> Option<String> {
-        json.map(|json| integers::marked(&json, &self.mark).unwrap_or(json))
-    }
-}
-
-impl NativeOutput {
-    fn of(event: &'static str) -> Self {
-        Self { event, ..Self::default() }
-    }
 }
 
 fn key(call: f64) -> RequestKey {
     RequestKey(number(call))
-}
-
-fn diagnostic_kind(kind: DiagnosticKind) -> &'static str {
-    match kind {
-        DiagnosticKind::Noise => "noise",
-        DiagnosticKind::BadMessage => "badMessage",
-        DiagnosticKind::StrayResponse => "strayResponse",
-        DiagnosticKind::BadResult => "badResult",
-        DiagnosticKind::Definition => "definition",
-        // A kind that has no name here yet.
-        _ => "other",
-    }
-}
-
-/// All that is known of a call, as the text of a JSON object.
-fn shown(call: &Call) -> String {
-    let target = match &call.target {
-        Target::Tool(tag) => format!(r#""target":"tool","tag":{tag},"arguments":{}"#, call.arguments_json()),
-        Target::Prompt(tag) => format!(r#""target":"prompt","tag":{tag},"arguments":{}"#, call.arguments_json()),
-        Target::Resource(tag) => format!(r#""target":"resource","tag":{tag}"#),
-        Target::Template { tag, variables } => {
-            let variables: serde_json::Map<_, _> =
-                variables.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
-            let variables = serde_json::Value::Object(variables);
-            format!(r#""target":"template","tag":{tag},"variables":{variables}"#)
-        }
-        Target::Complete { tag, argument, value, .. } => {
-            let (argument, value) = (quoted(argument), quoted(value));
-            format!(r#""target":"completion","tag":{tag},"argument":{argument},"value":{value}"#)
-        }
-        _ => r#""target":"delegated""#.to_owned(),
-    };
-    let known = describe(call);
-    format!(r#"{{"key":{},"stream":{},{target},{known}}}"#, call.key.0, call.stream.0)
 }

@@ -35,6 +35,8 @@ impl Host for NodeHost {
             Event::Cancelled { key, .. } if self.core.bridge.withdraw(key) => return endpoint.release(key),
             Event::Cancelled { key, reason } => Item::Cancelled(key, reason),
             Event::Response { key, outcome } => Item::Response(key, outcome),
+            Event::Answers { ask, answers, .. } => Item::Answers(ask, answers),
+            Event::TaskBegun { call, id } => Item::TaskBegun(call, id),
             Event::Notification { method, params, .. } => Item::Notification { method, params },
             Event::Initialized { .. } => Item::Initialized,
             Event::Subscribed { uri, .. } => Item::Watched(uri, true),

@@ -5,9 +5,11 @@
 //! `ts/errors.cts`. The types that JavaScript sees are written to `ts/native.d.cts` by the build and checked in.
 //!
 //! Reading order: [`message`], [`convert`] and [`error`]; for servers [`server`], then `host.rs` (calls on their way to
-//! JavaScript), `bridge.rs` (the batch that it takes), `reply.rs` (the batch that it gives back) and `stand_in.rs` (answers
-//! where JavaScript is busy); [`engine`] is the way without any of them.
+//! JavaScript), `bridge.rs` (the batch that it takes), `reply.rs` (the batch that it gives back), `asking.rs` (what it asks of
+//! clients) and `stand_in.rs` (answers where JavaScript is busy); [`engine`] is the way without any of them, and `output.rs`
+//! what it gives.
 
+mod asking;
 mod bridge;
 mod commands;
 mod convert;
@@ -17,6 +19,7 @@ pub mod error;
 mod host;
 mod integers;
 pub mod message;
+mod output;
 mod reply;
 pub mod server;
 mod signals;

@@ -56,6 +56,15 @@ struct CompletionParts<'a> {
     has_more: Option<bool>,
 }
 
+/// A round that host code writes itself.
+#[derive(Deserialize)]
+struct RoundParts<'a> {
+    #[serde(borrow, default)]
+    requests: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    state: Option<Cow<'a, str>>,
+}
+
 #[derive(Deserialize)]
 struct ErrorParts<'a> {
     code: i64,
@@ -97,11 +106,25 @@ impl Answer<'_> {
     /// Gives the answer to the engine; false when nobody waits for it. What the engine does not take becomes an error
     /// for the peer.
     pub(crate) fn send(&self, server: &mut Server, call: &Call, now: Millis) -> bool {
-        self.try_send(server, call, now).unwrap_or_else(|failure| {
-            // An error without data is always taken, so the peer gets an answer in every case.
-            let error = PeerError::internal(format!("The result can't be sent: {}", failure.message));
-            server.fail(call.key, &error, now).unwrap_or(false)
-        })
+        self.try_send(server, call, now).unwrap_or_else(|failure| self.send_failure(&failure, server, call, now))
+    }
+
+    fn send_failure(&self, failure: &NativeFailure, server: &mut Server, call: &Call, now: Millis) -> bool {
+        if let Some(path) = failure.capability {
+            return server.fail_capability(call.key, path, now).unwrap_or(false);
+        }
+        // An error without data is always taken, so the peer gets an answer in every case.
+        let sent = match self.kind {
+            // Asking for what can't be asked is a failure of the function, as it would be before its return.
+            b'I' if call.method() == "tools/call" => {
+                server.respond(call.key, Reply::Text { text: &failure.message, is_error: true }, now)
+            }
+            _ => {
+                let text = format!("The result can't be sent: {}", failure.message);
+                server.fail(call.key, &PeerError::internal(text), now)
+            }
+        };
+        sent.unwrap_or(false)
     }
 
     /// Gives the answer to the engine; false when nobody waits for it. What the engine does not take leaves the call open.
@@ -147,11 +170,17 @@ impl Answer<'_> {
                 server.respond(key, Reply::Completion { values: values.get(), total, has_more }, now)
             }
             b'R' => server.respond(key, Reply::Result(json), now),
+            b'I' => {
+                let RoundParts { requests, state } = serde_json::from_str(json)?;
+                let reply = Reply::InputRequired { requests: requests.map(RawValue::get), state: state.as_deref() };
+                server.respond(key, reply, now)
+            }
             b'F' => {
                 let ErrorParts { code, message, data } = serde_json::from_str(json)?;
                 let data = data.map(|data| data.get().to_owned());
                 server.fail(key, &PeerError { code, message, data }, now)
             }
+            b'N' => server.fail_capability(key, &text_of(json)?, now),
             // Without a URI it is the one that was asked for.
             b'U' if json.len() <= 2 => server.fail_unknown_resource(key, &uri_of(call), now),
             b'U' => server.fail_unknown_resource(key, &text_of(json)?, now),

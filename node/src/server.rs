@@ -4,6 +4,7 @@
 //! doing. The facade takes calls with `drain`, each time it is woken, and gives answers back with `reply`, any number at
 //! once. Whatever can go wrong comes back as a [`NativeFailure`] and is thrown by the facade.
 
+use crate::asking::{Asking, Round, state_keys};
 use crate::commands::{self, describe, list_kind, log_level, number, outcome};
 use crate::core::Core;
 use crate::error::NativeFailure;
@@ -12,7 +13,8 @@ use crate::integers;
 use crate::reply::{answers, embedded};
 use crate::signals;
 use ferromcp::engine::{self, LocalError, OutgoingKey, RequestKey, ServerConfig};
-use ferromcp::{Endpoint, Error, StdioOptions, StdioServer, start_fds, start_stdio};
+use ferromcp::middleware::policy::Policy;
+use ferromcp::{Endpoint, Error, StdioOptions, StdioServer, TaskStoreOption, start_fds, start_stdio};
 use napi::Env;
 use napi::bindgen_prelude::{Either, Function, Uint8Array};
 use napi_derive::napi;
@@ -27,12 +29,32 @@ use std::time::Duration;
 pub struct NativeStart {
     /// Whether every message is written to stderr; the environment variable MCP_DEBUG decides when it is not given.
     pub debug: Option<bool>,
+    /// Where tasks are kept: `memory`, or a URL as `docs/tasks.md` has them. In memory when it is not given.
+    pub task_store: Option<String>,
+    /// The JSON text of a policy.
+    pub policy: Option<String>,
     /// A descriptor to read in place of standard input. It is the server's from now on.
     pub input: Option<i32>,
     /// A descriptor to write in place of standard output. It is the server's from now on.
     pub output: Option<i32>,
     /// Milliseconds in which the end must be acknowledged; then the process is ended by force.
     pub grace_ms: Option<u32>,
+}
+
+impl NativeStart {
+    /// The same for the runtime.
+    fn stdio(&self) -> Result<StdioOptions, Error> {
+        let policy = self.policy.as_deref().map(Policy::from_json).transpose()?;
+        Ok(StdioOptions {
+            debug: self.debug,
+            task_store: match self.task_store.as_deref() {
+                None | Some("memory") => TaskStoreOption::Memory,
+                Some(url) => TaskStoreOption::Url(url.to_owned()),
+            },
+            middleware: policy.map(Policy::build).transpose()?.unwrap_or_default(),
+            ..StdioOptions::default()
+        })
+    }
 }
 
 /// One MCP server.
@@ -87,6 +109,17 @@ impl NativeServer {
         outcome(self.with_server(|server, now| commands::remove(server, &kind, &key, now)))
     }
 
+    /// Shows to clients, or hides, what is served; false when there is nothing of this name or URI.
+    #[napi(catch_unwind)]
+    pub fn enable(
+        &self,
+        #[napi(ts_arg_type = "'tool' | 'resource' | 'template' | 'prompt'")] kind: String,
+        key: String,
+        enabled: bool,
+    ) -> Either<bool, NativeFailure> {
+        outcome(self.with_server(|server, now| commands::enable(server, &kind, &key, enabled, now)))
+    }
+
     /// Starts to serve, on standard input and output unless other descriptors are given. `wake` is called on
     /// JavaScript's thread whenever `drain` has something, and keeps the event loop alive until the server is over.
     #[napi(catch_unwind)]
@@ -96,10 +129,13 @@ impl NativeServer {
         wake: Function<'_, (), ()>,
         options: NativeStart,
     ) -> napi::Result<Option<NativeFailure>> {
+        let stdio = match options.stdio() {
+            Ok(stdio) => stdio,
+            Err(error) => return Ok(Some(error.into())),
+        };
         let Some(server) = self.waiting().take() else {
             return Ok(Some(LocalError::Config("the server was started already".into()).into()));
         };
-        let stdio = StdioOptions { debug: options.debug, ..StdioOptions::default() };
         let waker = wake.build_threadsafe_function().callee_handled::<false>().build()?;
         self.core.bridge.set_waker(waker);
         let host = Arc::new(NodeHost { core: Arc::clone(&self.core) });
@@ -167,6 +203,20 @@ impl NativeServer {
         endpoint.cancel_reason(key).map(|reason| reason.to_string())
     }
 
+    /// Turns a call into a task; whether it is one is told later, unless this gives false: its client takes none, or the call
+    /// is over.
+    #[napi(catch_unwind)]
+    pub fn begin_task(&self, call: f64) -> Either<bool, NativeFailure> {
+        self.about(call, Endpoint::begin_task)
+    }
+
+    /// The id of the task that an open call is; null when it is none.
+    #[napi(catch_unwind)]
+    pub fn task_id(&self, call: f64) -> Option<String> {
+        let (endpoint, key) = (self.core.endpoint()?, self.core.bridge.key(number(call))?);
+        endpoint.task_id(key)
+    }
+
     /// What is known of an open call, as the text of a JSON object, large integers marked; null when it is answered.
     #[napi(catch_unwind)]
     pub fn describe(&self, call: f64) -> Option<String> {
@@ -220,6 +270,52 @@ impl NativeServer {
         let Some(endpoint) = self.core.endpoint() else { return Either::A(false) };
         let stream = endpoint.stream();
         flattened(endpoint.with_engine(|server| server.notify_stream(stream, &method, params.as_deref())))
+    }
+
+    /// Asks the clients of calls, as the text of a JSON array says, an entry for each call; gives what has come of each, in
+    /// the same order. `asking.rs` says what the entries are.
+    #[napi(catch_unwind)]
+    pub fn ask(&self, batch: String) -> Either<String, NativeFailure> {
+        let asking: Vec<Asking<'_>> = match serde_json::from_str(&batch) {
+            Ok(asking) => asking,
+            Err(error) => return Either::B(error.into()),
+        };
+        let Some(endpoint) = self.core.endpoint() else { return Either::B(LocalError::NoBackChannel.into()) };
+        let bridge = &self.core.bridge;
+        let known = |asking: &Asking<'_>| bridge.with_call(asking.number(), |call| (call.key, call.revision.era()));
+        let calls: Vec<_> = asking.iter().map(known).collect();
+        let now = endpoint.now();
+        // Under one taking of the lock, and so with one system call for all.
+        let asked = endpoint.with_engine(|server| {
+            let ask = |(asking, call): (&Asking<'_>, _)| {
+                asking.ask(call, |key, requests, reentry, timeout| server.ask(key, requests, reentry, timeout, now))
+            };
+            asking.iter().zip(calls).map(ask).collect::<Vec<_>>()
+        });
+        let written = asked.map(|asked| {
+            let of_call = |rounds: Vec<Round>| {
+                let mut out = String::new();
+                for round in rounds {
+                    out.push(if out.is_empty() { '[' } else { ',' });
+                    round.write(&mut out, |key| endpoint.is_cancelled(key));
+                }
+                out.push(']');
+                out
+            };
+            let text = format!("[{}]", asked.into_iter().map(of_call).collect::<Vec<_>>().join(","));
+            integers::marked(&text, bridge.mark()).unwrap_or(text)
+        });
+        outcome(written)
+    }
+
+    /// Takes new keys for `requestState`, each 32 bytes in base64: the first seals, all of them open.
+    #[napi(catch_unwind)]
+    pub fn set_state_keys(&self, keys: Vec<String>) -> Option<NativeFailure> {
+        let keys = match state_keys(&keys) {
+            Ok(keys) => keys,
+            Err(error) => return Some(error.into()),
+        };
+        self.with_server(|server, _| server.set_state_keys(&keys)).err()
     }
 
     /// Asks a legacy client something; gives the number that its answer comes under. Without `timeout_ms` the limit of

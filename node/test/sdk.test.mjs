@@ -113,6 +113,62 @@ test('a server asks its client, and tells of changes', async () => {
   }
 });
 
+// Ways to let calls of modern clients wait here for what the server asks.
+const HELD = {
+  'run, sdk 1.x': run('--ask', 'held', sdk1),
+  'run, sdk 1.x that connects itself': run('--ask=held', fixture('sdk1-connects.mjs')),
+  'run, server 2.x': run('--ask', 'held', sdk2),
+  'serve, sdk 1.x': importing(`
+    import { accelerate, serve } from 'ferromcp';
+    import { server } from './fixtures/sdk1.mjs';
+    await serve(accelerate(server), { ask: 'held' });`),
+  'transport, server 2.x': importing(`
+    import { StdioServerTransport } from 'ferromcp/server';
+    import { server } from './fixtures/sdk2.mjs';
+    await server.connect(new StdioServerTransport(undefined, undefined, { ask: 'held' }));`),
+};
+
+for (const [way, command] of Object.entries(HELD)) {
+  test(`${way}: a modern client is asked, and its call waits`, async () => {
+    await withClient(command, async (client) => {
+      const _meta = { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } };
+      const begin = (more = {}) => client.request('tools/call', { name: 'ask', arguments: {}, ...more, _meta });
+      const call = async (more) => (await client.answer(begin(more))).result;
+      // Two at once: each answer goes to the call that asked.
+      const ids = [begin(), begin()];
+      const rounds = [];
+      for (const id of ids) rounds.push((await client.answer(id)).result);
+      const answer = async ({ resultType, inputRequests, requestState }, action) => {
+        assert.equal(resultType, 'input_required');
+        const [[key, { method, params }]] = Object.entries(inputRequests);
+        assert.deepEqual([method, params.message], ['elicitation/create', 'Well?']);
+        return (await call({ requestState, inputResponses: { [key]: { action } } })).content[0].text;
+      };
+      assert.equal(await answer(rounds[1], 'decline'), 'decline');
+      assert.equal(await answer(rounds[0], 'cancel'), 'cancel');
+      // One that nobody comes back to ends with its client.
+      await call();
+      assert.equal(await client.end(), 0);
+    });
+  });
+}
+
+test('without it a modern client is not asked, and who can not be asked is not', async () => {
+  const ask = async (client, capabilities) => {
+    const _meta = { 'io.modelcontextprotocol/clientCapabilities': capabilities };
+    const { isError, content } = await client.result('tools/call', { name: 'ask', arguments: {}, _meta });
+    return [isError, content[0].text];
+  };
+  await withClient(WAYS['serve, sdk 1.x'], async (client) => {
+    const [isError, text] = await ask(client, { elicitation: {} });
+    assert.ok(isError && /no requests|request/i.test(text), text);
+  });
+  await withClient(HELD['serve, sdk 1.x'], async (client) => {
+    const [isError, text] = await ask(client, {});
+    assert.ok(isError && /elicitation/.test(text), text);
+  });
+});
+
 test('a modern client gets the changes that it listens for', async () => {
   for (const way of ['serve, sdk 1.x', 'run, server 2.x']) {
     await withClient(WAYS[way], async (client) => {
@@ -192,6 +248,7 @@ test('only servers that are known are accelerated', () => {
 
 test('what can not be served is said', async () => {
   await assert.rejects(serve({}), ConfigurationError);
+  assert.throws(() => new StdioServerTransport(undefined, undefined, { ask: 'replay' }), ConfigurationError);
   for (const Transport of [StdioServerTransport, StdioServerTransport2]) {
     assert.throws(() => new Transport(process.stderr), ConfigurationError);
   }
@@ -199,6 +256,7 @@ test('what can not be served is said', async () => {
     [run(`${sdk1}:nothing`), /no server called nothing/],
     [{ args: [cli] }, /usage: ferromcp run/],
     [{ args: [cli, 'run', '--wrong', sdk1] }, /--wrong/],
+    [run('--ask', 'replay', sdk1), /--ask replay/],
   ]) {
     await withClient(command, async (client) => {
       assert.equal(await client.exited, 2);

@@ -36,10 +36,18 @@ for (const name of NAMES.filter((name) => name.includes(only))) {
 
 // How many vectors run, and which do not. A vector that is added or taken away changes a number here; one that is left out
 // has to be entered.
-const RUN = 237;
+const RUN = 313;
 const LEFT_OUT = {
-  clock: ['cancellation/never-sent-to-modern', 'lifecycle/call-deadline', 'stdio/end-of-input-bounded'],
-  connections: ['modern/two-connections'],
+  clock: [
+    'asking/held-unanswered',
+    'asking/state-expired',
+    'cancellation/never-sent-to-modern',
+    'lifecycle/call-deadline',
+    'stdio/end-of-input-bounded',
+    'tasks/expired',
+  ],
+  connections: ['asking/any-connection', 'asking/legacy-url-complete', 'modern/two-connections'],
+  needs: ['tasks/legacy-principal', 'tasks/principal'],
   spelling: ['jsonrpc/numbers-untouched'],
 };
 const STEPS_LEFT_OUT = { advance: 2, event: 24, reason: 15 };

@@ -3,10 +3,11 @@
  *
  * Decides when the native module is entered: once for all that has gathered, and once for all answers of a turn.
  */
-import { NoBackChannel, done, outgoing, taken, type MCPError, type TimedOut } from './errors.cjs';
+import { NoBackChannel, done, outgoing, taken, type NoResult, type OutgoingError } from './errors.cjs';
 import { mark, revive, stringify, type Integers } from './json.cjs';
 import { native } from './loader.cjs';
 import type { NativeServer, NativeStart } from './native.cjs';
+import { Rounds, type Answer } from './rounds.cjs';
 
 /** What calls and events of a server go to. Calls are numbered; each number is answered once. */
 export interface Sink {
@@ -20,6 +21,8 @@ export interface Sink {
   delegated(number: number, method: string, params: unknown, id: number | string, marked: boolean): void;
   /** Nobody waits for this call's answer any more. */
   cancelled(number: number, reason: string): void;
+  /** A call that wanted to be a task is one, of this id, or goes on without. */
+  taskBegun(number: number, id: string | undefined): void;
   /** A notification that the engine does not consume. */
   notification(method: string, params: unknown): void;
   /** A legacy client is ready. */
@@ -38,7 +41,9 @@ export type AnswerKind =
   | 'prompt'
   | 'completion'
   | 'result'
+  | 'round'
   | 'failed'
+  | 'missingCapability'
   | 'unknownResource'
   | 'givenUp';
 
@@ -51,7 +56,9 @@ const letters: Record<AnswerKind, string> = {
   prompt: 'P',
   completion: 'V',
   result: 'R',
+  round: 'I',
   failed: 'F',
+  missingCapability: 'N',
   unknownResource: 'U',
   givenUp: 'X',
 };
@@ -74,7 +81,7 @@ const FULL = 1 << 16;
 
 interface Waiting {
   resolve: (result: unknown) => void;
-  reject: (error: MCPError | TimedOut | NoBackChannel) => void;
+  reject: (error: OutgoingError) => void;
 }
 
 // An entry of the batch; `src/bridge.rs` writes them.
@@ -84,16 +91,20 @@ type Entry =
   | [kind: 3 | 12, number: number, method: string, params: unknown, id: number | string]
   | [kind: 4, number: number, reason: string]
   | [kind: 5 | 13, request: number, result: unknown]
-  | [kind: 6, request: number, code: number | 'invalid' | 'timedOut' | 'closed', message?: string, data?: unknown]
+  | [kind: 6, request: number, code: NoResult, message: string, data: unknown]
   | [kind: 7, method: string, params: unknown]
   | [kind: 8]
   | [kind: 9, uri: string, watched: boolean]
   | [kind: 10, error?: string]
-  | [kind: 11, number: number, tag: number, variables: Record<string, string>, uri: string];
+  | [kind: 11, number: number, tag: number, variables: Record<string, string>, uri: string]
+  | [kind: 14 | 15, ask: number, answers: readonly Answer[]]
+  | [kind: 16, number: number, id: string | null];
 
 /** One native server and the event loop. */
 export class Bridge implements Answers {
   readonly native: NativeServer;
+  /** What running calls ask of their clients. */
+  readonly rounds: Rounds;
   /** Settled when the server is over. */
   readonly finished: Promise<void>;
   #end!: (error: string | undefined) => void;
@@ -112,6 +123,7 @@ export class Bridge implements Answers {
     this.#sink = sink;
     this.#integers = integers;
     this.native = new native.NativeServer(integers === undefined ? '' : mark);
+    this.rounds = new Rounds(this.native, (value) => this.revive(value));
     done(this.native.configure(stringify(config, 'config')));
     this.finished = new Promise((resolve, reject) => {
       this.#end = (error) => {
@@ -222,6 +234,13 @@ export class Bridge implements Answers {
           break;
         case 11:
           sink.read(entry[1], entry[2], entry[3], entry[4]);
+          break;
+        case 16:
+          sink.taskBegun(entry[1], entry[2] ?? undefined);
+          break;
+        case 14:
+        case 15:
+          this.rounds.answered(entry[1], (entry[0] === 15 ? this.revive(entry[2]) : entry[2]) as readonly Answer[]);
           break;
       }
     }

@@ -1,6 +1,7 @@
 /**
  * From what a user declares to what the engine lists and the server calls: definitions, schemas, functions.
  */
+import type { InputRequired } from './asking.cjs';
 import type {
   Annotations,
   CompletionResult,
@@ -24,12 +25,23 @@ export interface Icon {
   readonly theme?: 'light' | 'dark';
 }
 
+/** What becomes of a function while a modern client is asked. */
+export type Reentry = 'replay' | 'held';
+
+/** For which clients a tool's calls are tasks. */
+export type TaskSupport = 'optional' | 'required' | 'never';
+
 interface Shown {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
   readonly icons?: readonly Icon[] | undefined;
   /** The definition's `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
+  /**
+   * What becomes of the function while a modern client is asked (`Context.elicit` ...). `replay`, when it is not given: it ends,
+   * and runs again with the answers. `held`: it waits in this process.
+   */
+  readonly reentry?: Reentry | undefined;
 }
 
 /** Hints about what a tool does. */
@@ -48,6 +60,11 @@ export interface ToolOptions<Input extends AnySchema | undefined> extends Shown 
   /** What structured results must be. A tool with one returns the value that it describes. */
   readonly outputSchema?: AnySchema | undefined;
   readonly annotations?: ToolAnnotations | undefined;
+  /**
+   * Whether calls are tasks, whose result is fetched later. `optional`: for clients that take tasks; `required`: others are
+   * refused; `never`, when it is not given.
+   */
+  readonly task?: TaskSupport | undefined;
 }
 
 /** The type of a tool's arguments. */
@@ -118,6 +135,7 @@ export type PromptValue =
   | PromptResult
   | PromptMessage
   | ContentBlock
+  | InputRequired
   | readonly (PromptMessage | ContentBlock | string)[];
 
 /** A prompt's function. */
@@ -141,6 +159,8 @@ export interface Declared {
   /** A tool with an output schema. */
   readonly structured: boolean;
   readonly mimeType: string | undefined;
+  /** It waits in this process while a modern client is asked. */
+  readonly held: boolean;
 }
 
 /** Declares a tool. */
@@ -162,6 +182,7 @@ export function declareTool(
     outputSchema: output?.jsonSchema,
     annotations,
     icons,
+    execution: options.task === undefined ? undefined : { taskSupport: taskSupport(options.task, name) },
     _meta: meta,
   };
   return {
@@ -172,6 +193,7 @@ export function declareTool(
     validate: input?.validate,
     structured: output !== undefined,
     mimeType: undefined,
+    held: isHeld(options.reentry, `tool '${name}'`),
   };
 }
 
@@ -194,7 +216,8 @@ export function declareResource(uri: string, options: ResourceOptions, handler: 
     _meta: meta,
   };
   const text = stringify(definition, `resource '${uri}'`);
-  return { kind, key: uri, definition: text, handler, validate: undefined, structured: false, mimeType };
+  const held = isHeld(options.reentry, `resource '${uri}'`);
+  return { kind, key: uri, definition: text, handler, validate: undefined, structured: false, mimeType, held };
 }
 
 /** Declares a prompt. */
@@ -216,6 +239,7 @@ export function declarePrompt(
     validate,
     structured: false,
     mimeType: undefined,
+    held: isHeld(options.reentry, `prompt '${name}'`),
   };
 }
 
@@ -237,6 +261,19 @@ function promptArguments(
     return { name, title, description, required: required.includes(name) };
   });
   return [list, validate];
+}
+
+/** As the specification calls it (2025-11-25 `basic/utilities/tasks`, "Tool-Level Negotiation"). */
+function taskSupport(task: TaskSupport, name: string): string {
+  if (task === 'optional' || task === 'required') return task;
+  if (task === 'never') return 'forbidden';
+  throw new ConfigurationError(`tool '${name}', task: ${String(task)} is none of 'optional', 'required', 'never'`);
+}
+
+function isHeld(reentry: Reentry | undefined, where: string): boolean {
+  if (reentry === undefined || reentry === 'replay') return false;
+  if (reentry === 'held') return true;
+  throw new ConfigurationError(`${where}, reentry: ${String(reentry)} is neither 'replay' nor 'held'`);
 }
 
 function named(name: unknown, what: string): void {

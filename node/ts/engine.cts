@@ -5,13 +5,15 @@
  * to be sent, answer each call once, and call `handleTimeout` when `pollTimeout` is reached. Time is in milliseconds on a
  * monotonic clock of the caller's, as `performance.now()`.
  */
+import { InputRequired, type InputRequest } from './asking.cjs';
 import { answerLine, type AnswerKind, type Answers } from './bridge.cjs';
 import type { PromptMessage, ResourceContents, ToolResult } from './content.cjs';
 import type { Implementation, LogLevel } from './context.cjs';
-import { ConfigurationError, done, outgoing, taken, type MCPError, type NoBackChannel, type TimedOut } from './errors.cjs';
+import { ConfigurationError, done, outgoing, taken, type NoResult, type OutgoingError } from './errors.cjs';
 import { integersOption, mark, revive, stringify, type Integers } from './json.cjs';
 import { native } from './loader.cjs';
 import type { NativeEngine, NativeOutput } from './native.cjs';
+import type { Answer } from './rounds.cjs';
 import { sendCompletion, sendPrompt, sendResource, sendTool } from './results.cjs';
 
 /** A request that host code has to answer, under its key. */
@@ -38,7 +40,30 @@ export interface EngineCall {
   readonly meta: Readonly<Record<string, unknown>> | null;
   readonly clientInfo: Implementation | null;
   readonly clientCapabilities: Readonly<Record<string, unknown>>;
+  /** What the client has answered to a round by hand, by key; null in the first call. */
+  readonly inputResponses: Readonly<Record<string, unknown>> | null;
+  /** The state of that round. */
+  readonly requestState: string | null;
 }
+
+/** A request to the client of a call. Without a key the order of asking tells it from others. */
+export interface EngineInputRequest extends Pick<InputRequest, 'method'> {
+  readonly key?: string;
+  /** In the newest revision's form. */
+  readonly params?: object;
+}
+
+/** What has come of a question. */
+export type EngineAsked =
+  /** It was answered in an earlier round: the results in the order asked. */
+  | { readonly outcome: 'answered'; readonly results: readonly unknown[] }
+  /** The answers come as an output `answers` with this number. */
+  | { readonly outcome: 'waiting'; readonly ask: number }
+  /** The client is asked, and this run of the call is over: nothing that host code still says is used. */
+  | { readonly outcome: 'suspended' };
+
+/** An answer of a client's, or why there is none. */
+export type EngineAnswer = { readonly result: unknown } | { readonly error: OutgoingError };
 
 /** What is to be done or known, in order. */
 export type EngineOutput =
@@ -52,7 +77,11 @@ export type EngineOutput =
   | { readonly event: 'notification'; readonly stream: number; readonly method: string; readonly params: unknown }
   /** The end of a request of ours. */
   | { readonly event: 'response'; readonly request: number; readonly result: unknown }
-  | { readonly event: 'response'; readonly request: number; readonly error: MCPError | TimedOut | NoBackChannel }
+  | { readonly event: 'response'; readonly request: number; readonly error: OutgoingError }
+  /** What a call has asked is answered, in the order asked. */
+  | { readonly event: 'answers'; readonly ask: number; readonly call: number; readonly answers: readonly EngineAnswer[] }
+  /** A call that `beginTask` was asked for is a task, of this id, or goes on without. */
+  | { readonly event: 'taskBegun'; readonly call: number; readonly id: string | undefined }
   /** A legacy client is ready. */
   | { readonly event: 'initialized'; readonly stream: number }
   /** The client's first watcher of a resource is there, or its last one is gone. */
@@ -89,6 +118,24 @@ export class Engine {
   }
 
   /**
+   * Says what the time 0 is in UNIX milliseconds, as `performance.timeOrigin`: for how long a client that is asked may take,
+   * where several processes share the state keys.
+   */
+  setEpoch(unixMs: number): void {
+    done(this.#native.setEpoch(unixMs));
+  }
+
+  /** Takes new keys for what goes through modern clients that are asked; see `Server.setStateKeys`. Base64 texts. */
+  setStateKeys(keys: readonly string[]): void {
+    done(this.#native.setStateKeys([...keys]));
+  }
+
+  /** Says who is behind a stream, as far as it was verified; what was given to one principal is not taken from another. */
+  setPrincipal(stream: number, principal: string | undefined): void {
+    done(this.#native.setPrincipal(stream, principal));
+  }
+
+  /**
    * Serves a definition as the newest revision writes it. `tag` is a number of the caller's that calls of it come with.
    *
    * @throws ConfigurationError naming the definition and what is wrong
@@ -103,6 +150,11 @@ export class Engine {
   /** Stops serving what has this name, URI or URI template; false when there is none. Calls of it that run go on. */
   remove(kind: DefinitionKind, key: string, now: number): boolean {
     return taken(this.#native.remove(kind, key, now));
+  }
+
+  /** Shows to clients, or hides, what has this name, URI or URI template; false when there is none. Calls that run go on. */
+  enable(kind: DefinitionKind, key: string, enabled: boolean, now: number): boolean {
+    return taken(this.#native.enable(kind, key, enabled, now));
   }
 
   /** A client is there; gives its stream. */
@@ -173,6 +225,18 @@ export class Engine {
     return this.#answer((answers) => sendCompletion(answers, key, { values, total, hasMore }));
   }
 
+  /**
+   * For `tools/call`, `resources/read` and `prompts/get`: asks the client first. It is called again then, with
+   * `inputResponses` and `requestState`.
+   */
+  respondInputRequired(
+    key: number,
+    requests: Readonly<Record<string, Pick<InputRequest, 'method' | 'params'>>>,
+    state?: string,
+  ): boolean {
+    return taken(this.#native.reply(answerLine(key, 'round', new InputRequired(requests, state).text), []));
+  }
+
   /** For any method: the whole result object. */
   respondResult(key: number, result: object): boolean {
     return this.#reply(key, 'result', result);
@@ -181,6 +245,11 @@ export class Engine {
   /** A JSON-RPC error. */
   fail(key: number, code: number, message: string, data?: unknown): boolean {
     return this.#reply(key, 'failed', { code, message, data });
+  }
+
+  /** The client would have to declare this capability, such as `elicitation.url`; the engine says it as its revision does. */
+  failCapability(key: number, capability: string): boolean {
+    return this.#reply(key, 'missingCapability', capability);
   }
 
   /** There is nothing under the URI that was asked for; the engine picks the code of the client's revision. */
@@ -213,6 +282,40 @@ export class Engine {
   /** A notification that belongs to no call; only legacy clients can get one. */
   notifyStream(stream: number, method: string, params?: object): boolean {
     return taken(this.#native.notifyStream(stream, method, optional(params)));
+  }
+
+  /**
+   * Turns a call into a task; a `taskBegun` tells what has come of it. False, and nothing comes: its client takes none, or the
+   * call is over. Tasks are kept in memory, as long as the engine is.
+   */
+  beginTask(key: number): boolean {
+    return taken(this.#native.beginTask(key));
+  }
+
+  /** The id of the task that a call is; undefined where it is none. */
+  taskId(key: number): string | undefined {
+    return this.#native.taskId(key) ?? undefined;
+  }
+
+  /**
+   * Asks the client of a call: a legacy one by requests, a modern one by the answer to its request. For that one `held` says that
+   * the call waits here; else its run is over (`suspended`), and when the client has answered there is another `call`.
+   *
+   * @throws CapabilityNotDeclared, NoBackChannel, ConfigurationError for what the specification does not allow
+   */
+  ask(
+    key: number,
+    requests: readonly EngineInputRequest[],
+    options: { readonly held?: boolean; readonly timeoutMs?: number } = {},
+  ): EngineAsked {
+    const questions = requests.map(({ key: name = '', method, params = {} }) => {
+      return `[${JSON.stringify(name)},${JSON.stringify(method)},${stringify(params, 'params')}]`;
+    });
+    const { held = false, timeoutMs } = options;
+    const asked = this.#parsed(taken<string>(this.#native.ask(key, `[${questions.join(',')}]`, held, timeoutMs)));
+    const [kind, value] = asked as [0, unknown[]] | [1, number] | [2, undefined?];
+    if (kind === 0) return { outcome: 'answered', results: value };
+    return kind === 1 ? { outcome: 'waiting', ask: value } : { outcome: 'suspended' };
   }
 
   /**
@@ -274,9 +377,17 @@ export class Engine {
         return { event, stream, method: text, params: this.#parsed(json) };
       case 'response': {
         if (kind === '') return { event, request: key, result: this.#parsed(json) };
-        const why = kind === 'error' ? (code as number) : (kind as 'invalid' | 'timedOut' | 'closed');
+        const why = kind === 'error' ? (code as number) : (kind as NoResult);
         return { event, request: key, error: outgoing(why, text, this.#parsed(json)) };
       }
+      case 'answers': {
+        const shown = (answer: Answer): EngineAnswer => {
+          return answer.length === 1 ? { result: answer[0] } : { error: outgoing(answer[0], answer[1], answer[2]) };
+        };
+        return { event, ask: output.ask ?? 0, call: key, answers: (this.#parsed(json) as Answer[]).map(shown) };
+      }
+      case 'taskBegun':
+        return { event, call: key, id: output.text };
       case 'subscribed':
       case 'unsubscribed':
         return { event, stream, uri: text };

@@ -41,10 +41,13 @@ export class MCPError extends FerroMCPError {
   declare readonly code: number;
   /** JSON text of the id that the peer can be answered under, if one could be read. */
   readonly id: string | undefined;
+  /** A client answered with it; a function that does not catch it has failed, and its own client is told so. */
+  readonly fromPeer: boolean;
 
-  constructor(code: number, message: string, options: ErrorOptions & { id?: string } = {}) {
+  constructor(code: number, message: string, options: ErrorOptions & { id?: string; fromPeer?: boolean } = {}) {
     super(code, message, options);
     this.id = options.id;
+    this.fromPeer = options.fromPeer === true;
   }
 }
 
@@ -80,14 +83,24 @@ export class NoBackChannel extends FerroMCPError {
   }
 }
 
-/** This client did not declare what the request needs, so it is not sent (2025-11-25 `basic/lifecycle`, "Operation"). */
+/**
+ * This client did not declare what the request needs, so it is not sent (2025-11-25 `basic/lifecycle`, "Operation"). A function
+ * that does not catch it ends with the error that the specification has for that.
+ */
 export class CapabilityNotDeclared extends NoBackChannel {
-  /** `sampling`, `elicitation` or `roots`. */
+  /** `roots`, `sampling`, `sampling.tools`, `elicitation.form` or `elicitation.url`. */
   readonly capability: string;
 
   constructor(capability: string, options?: ErrorOptions) {
     super(`the client did not declare the capability '${capability}'`, options);
     this.capability = capability;
+  }
+}
+
+/** The peer answered with something else than it was asked for. */
+export class InvalidAnswer extends FerroMCPError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('FERROMCP_INVALID_ANSWER', message, options);
   }
 }
 
@@ -127,6 +140,7 @@ const classes = {
   ConfigurationError,
   NoBackChannel,
   CapabilityNotDeclared,
+  InvalidAnswer,
   TimedOut,
   SerializationError,
   SystemError,
@@ -155,29 +169,34 @@ const failures = {
   system: SystemError,
 };
 
+/** The error for what the native module could not do. */
+export function failureOf({ kind, message, capability }: NativeFailure): FerroMCPError {
+  if (kind === 'capabilityNotDeclared') return new CapabilityNotDeclared(capability ?? message);
+  return new failures[kind](message);
+}
+
 /** Throws what the native module could not do. */
 export function done(failure: NativeFailure | null): void {
-  if (failure === null) return;
-  const { kind, message, capability } = failure;
-  if (kind === 'capabilityNotDeclared') throw new CapabilityNotDeclared(capability ?? message);
-  throw new failures[kind](message);
+  if (failure !== null) throw failureOf(failure);
 }
 
 /** The value of a command, or its failure thrown. */
-export function taken<T extends boolean | number>(outcome: T | NativeFailure): T {
+export function taken<T extends boolean | number | string>(outcome: T | NativeFailure): T {
   if (typeof outcome === 'object') done(outcome);
   return outcome as T;
 }
 
+/** Why a request of ours has no result: the peer's error code, or a word. */
+export type NoResult = number | 'invalid' | 'timedOut' | 'closed';
+
+/** What a request of ours ends with when it has no result. */
+export type OutgoingError = MCPError | InvalidAnswer | TimedOut | NoBackChannel;
+
 /** The end of a request of ours that has no result, as the native module tells it. */
-export function outgoing(
-  code: number | 'invalid' | 'timedOut' | 'closed',
-  message: string | undefined,
-  data: unknown,
-): MCPError | TimedOut | NoBackChannel {
+export function outgoing(code: NoResult, message: string | undefined, data: unknown): OutgoingError {
   if (code === 'timedOut') return new TimedOut('the peer did not answer in time');
   if (code === 'closed') return new NoBackChannel('the peer is gone');
-  // What the peer says is not what it was asked for; it gave no code for that.
-  if (code === 'invalid') return new MCPError(-32603, message ?? '');
-  return new MCPError(code, message ?? '', data === null || data === undefined ? {} : { data });
+  if (code === 'invalid') return new InvalidAnswer(message ?? '');
+  const details = data === null || data === undefined ? {} : { data };
+  return new MCPError(code, message ?? '', { ...details, fromPeer: true });
 }

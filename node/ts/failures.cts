@@ -1,6 +1,6 @@
 /** What an error in host code tells the peer. The stack of what was not thrown on purpose goes to stderr. */
 import type { Bridge } from './bridge.cjs';
-import { MCPError, ResourceNotFound, SerializationError, ToolError } from './errors.cjs';
+import { CapabilityNotDeclared, MCPError, ResourceNotFound, SerializationError, ToolError } from './errors.cjs';
 import { stringifyAsIs } from './json.cjs';
 
 /** What the functions of a server serve. */
@@ -11,7 +11,10 @@ const INTERNAL_ERROR = -32603;
 
 /** Answers a call for which host code threw `error`. */
 export function sendFailure(bridge: Bridge, number: number, kind: HandlerKind, name: string, error: unknown): void {
-  if (error instanceof MCPError) return sendError(bridge, number, error.code, error.message, error.data);
+  if (error instanceof CapabilityNotDeclared) {
+    return bridge.answer(number, 'missingCapability', JSON.stringify(error.capability));
+  }
+  if (error instanceof MCPError && !error.fromPeer) return sendError(bridge, number, error.code, error.message, error.data);
   if (kind === 'tool') {
     if (error instanceof ToolError) return sendToolError(bridge, number, error.message);
     const known = error instanceof SerializationError;

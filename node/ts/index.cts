@@ -1,8 +1,28 @@
 /** The package's objects: the engine's answers turned into JavaScript's own manners. No protocol rule lives here. */
 export { accelerate, type AccelerateOptions } from './accelerate.cjs';
+export {
+  elicit,
+  elicitUrl,
+  InputRequired,
+  listRoots,
+  sample,
+  type AnswersOf,
+  type AskOptions,
+  type ElicitResult,
+  type ElicitUrlResult,
+  type InputRequest,
+  type ModelPreferences,
+  type Root,
+  type SampleParams,
+  type SampleResult,
+  type SamplingContent,
+  type SamplingMessage,
+  type ToolResultContent,
+  type ToolUseContent,
+} from './asking.cjs';
 export { audio, image, text } from './content.cjs';
 export type * from './content.cjs';
-export { Context, type Implementation, type LogLevel } from './context.cjs';
+export { Context, type Implementation, type LogLevel, type TraceContext } from './context.cjs';
 export type {
   Arguments,
   CompletionHandler,
@@ -13,9 +33,11 @@ export type {
   PromptInput,
   PromptOptions,
   PromptValue,
+  Reentry,
   ResourceHandler,
   ResourceOptions,
   ResourceValue,
+  TaskSupport,
   ToolAnnotations,
   ToolHandler,
   ToolOptions,
@@ -24,7 +46,10 @@ export type {
 export {
   Engine,
   type DefinitionKind,
+  type EngineAnswer,
+  type EngineAsked,
   type EngineCall,
+  type EngineInputRequest,
   type EngineOptions,
   type EngineOutput,
 } from './engine.cjs';
@@ -32,6 +57,7 @@ export {
   CapabilityNotDeclared,
   ConfigurationError,
   FerroMCPError,
+  InvalidAnswer,
   MCPError,
   NativeModuleError,
   NoBackChannel,
@@ -41,12 +67,15 @@ export {
   TimedOut,
   ToolError,
   type ErrorOptions,
+  type OutgoingError,
 } from './errors.cjs';
 export { Json, type Integers } from './json.cjs';
 export type { ServeOptions } from './lifetime.cjs';
+export type { Middleware, MiddlewareCall } from './middleware.cjs';
 export { parseMessage } from './message.cjs';
 export type { Message, NotificationMessage, RequestMessage, ResponseMessage } from './message.cjs';
 export type { AnySchema, JsonSchema, OutputOf, ShownSchema, StandardSchema } from './schema.cjs';
 export { serve, type ServableOptions } from './serve.cjs';
-export { Server, type MethodHandler, type ServerOptions } from './server.cjs';
+export type { MethodHandler, NotificationHandler } from './running.cjs';
+export { Server, type RunOptions, type ServerOptions } from './server.cjs';
 export { version } from './version.cjs';

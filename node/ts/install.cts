@@ -2,7 +2,7 @@
 import { pathToFileURL } from 'node:url';
 
 import { peerFile } from './peers.cjs';
-import { EngineTransport, type Manner, type RpcMessage, type SendOptions } from './transport.cjs';
+import { EngineTransport, type Manner, type RpcMessage, type SendOptions, type TransportOptions } from './transport.cjs';
 
 /** The parts of an SDK's transport that are used here. */
 interface Transport {
@@ -36,23 +36,23 @@ const KNOWN: readonly Known[] = [
 ];
 
 /** From now on servers that connect to an SDK's `StdioServerTransport` are served by the engine. `from`: the program. */
-export async function install(from: string): Promise<void> {
+export async function install(from: string, options: TransportOptions): Promise<void> {
   for (const { specifier, manner, esm } of KNOWN) {
     const file = peerFile(specifier, [from]);
     if (file === undefined) continue;
     for (const build of new Set([file, esm(file)])) {
       const module = (await import(pathToFileURL(build).href)) as { StdioServerTransport: TransportClass };
-      redirect(module.StdioServerTransport, manner);
+      redirect(module.StdioServerTransport, manner, options);
     }
   }
 }
 
-function redirect({ prototype }: TransportClass, manner: Manner): void {
+function redirect({ prototype }: TransportClass, manner: Manner, options: TransportOptions): void {
   const engines = new WeakMap<object, EngineTransport>();
   const engine = (transport: Transport): EngineTransport => {
     let found = engines.get(transport);
     if (found === undefined) {
-      found = new EngineTransport(manner, 'run');
+      found = new EngineTransport(manner, 'run', options);
       found.onclose = () => transport.onclose?.();
       found.onerror = (error) => transport.onerror?.(error);
       found.onmessage = (message, extra) => transport.onmessage?.(message, extra);

@@ -1,6 +1,7 @@
 /** From a server that is declared to the end of its run: descriptors, signals, and the way out of the process. */
 import type { Bridge } from './bridge.cjs';
 import { done } from './errors.cjs';
+import type { NativeStart } from './native.cjs';
 
 /** How a server is run. */
 export interface ServeOptions {
@@ -15,10 +16,14 @@ const GRACE_MS = 1_000;
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-/** Starts to serve. `owned`: the process is ours, and is ended by force when JavaScript does not see the end. */
-export function openBridge(bridge: Bridge, options: ServeOptions, owned: boolean): void {
+/**
+ * Starts to serve. `owned`: the process is ours, and is ended by force when JavaScript does not see the end. `more`: what not
+ * every kind of server has.
+ */
+export function openBridge(bridge: Bridge, options: ServeOptions, owned: boolean, more: NativeStart = {}): void {
   const { debug, fds } = options;
   bridge.start({
+    ...more,
     ...(debug === undefined ? {} : { debug }),
     ...(fds === undefined ? {} : { input: fds[0], output: fds[1] }),
     ...(owned ? { graceMs: GRACE_MS } : {}),
@@ -37,6 +42,8 @@ export async function leaveWith(bridge: Bridge): Promise<void> {
   } catch (error) {
     console.error(error);
   }
+  // Functions that were told with the end that nobody waits for them any more see it in this turn.
+  await new Promise((resolve) => setImmediate(resolve));
   const code = bridge.native.exitCode();
   process.exit(code === 0 ? (process.exitCode ?? 0) : code);
 }

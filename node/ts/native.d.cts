@@ -6,10 +6,18 @@ export declare class NativeEngine {
   constructor(mark: string)
   /** Takes the JSON text of the engine's configuration. Before anything else. */
   configure(config: string): NativeFailure | null
+  /** Says what the time 0 is in UNIX milliseconds. */
+  setEpoch(unixMs: number): NativeFailure | null
+  /** As `NativeServer.setStateKeys`. */
+  setStateKeys(keys: Array<string>): NativeFailure | null
+  /** Says who is behind a stream, as far as it was verified. */
+  setPrincipal(stream: number, principal?: string | undefined | null): NativeFailure | null
   /** Serves what the JSON text `definition` says; calls of it come with `tag`. */
   add(kind: 'tool' | 'resource' | 'template' | 'prompt', definition: string, tag: number, now: number): NativeFailure | null
   /** Stops serving; false when there is nothing of this name or URI. */
   remove(kind: 'tool' | 'resource' | 'template' | 'prompt', key: string, now: number): boolean | NativeFailure
+  /** As `NativeServer.enable`. */
+  enable(kind: 'tool' | 'resource' | 'template' | 'prompt', key: string, enabled: boolean, now: number): boolean | NativeFailure
   /** A client is there: gives its stream. */
   open(now: number): number | NativeFailure
   /** Bytes of a client's, cut anywhere. */
@@ -38,6 +46,15 @@ export declare class NativeEngine {
   notify(call: number, method: string, params?: string | undefined | null): boolean | NativeFailure
   /** A notification that belongs to no call. */
   notifyStream(stream: number, method: string, params?: string | undefined | null): boolean | NativeFailure
+  /** Turns a call into a task; an output `taskBegun` tells what has come of it, unless this gives false. */
+  beginTask(call: number): boolean | NativeFailure
+  /** The id of the task that a call is; null when it is none. */
+  taskId(call: number): string | null
+  /**
+   * Asks the client of a call. `questions` is the text of a JSON array of key, method and parameters; what comes back is a
+   * JSON array as `asking.rs` says.
+   */
+  ask(call: number, questions: string, held: boolean, timeoutMs?: number | undefined | null): string | NativeFailure
   /** Asks a legacy client something; gives the number that its answer comes under. */
   request(stream: number, call: number | undefined | null, method: string, params?: string | undefined | null, timeoutMs?: number | undefined | null): number | NativeFailure
   /** Gives up a request to a client. */
@@ -61,6 +78,8 @@ export declare class NativeServer {
   add(kind: 'tool' | 'resource' | 'template' | 'prompt', definition: string, tag: number): NativeFailure | null
   /** Stops serving; false when there is nothing of this name or URI. */
   remove(kind: 'tool' | 'resource' | 'template' | 'prompt', key: string): boolean | NativeFailure
+  /** Shows to clients, or hides, what is served; false when there is nothing of this name or URI. */
+  enable(kind: 'tool' | 'resource' | 'template' | 'prompt', key: string, enabled: boolean): boolean | NativeFailure
   /**
    * Starts to serve, on standard input and output unless other descriptors are given. `wake` is called on
    * JavaScript's thread whenever `drain` has something, and keeps the event loop alive until the server is over.
@@ -76,6 +95,13 @@ export declare class NativeServer {
   isCancelled(call: number): boolean
   /** Why nobody waits for the answer of a call any more; null while somebody does, and when it is answered. */
   cancelReason(call: number): string | null
+  /**
+   * Turns a call into a task; whether it is one is told later, unless this gives false: its client takes none, or the call
+   * is over.
+   */
+  beginTask(call: number): boolean | NativeFailure
+  /** The id of the task that an open call is; null when it is none. */
+  taskId(call: number): string | null
   /** What is known of an open call, as the text of a JSON object, large integers marked; null when it is answered. */
   describe(call: number): string | null
   /** Reports progress of a call; false when the client did not ask for it, or the call is over. */
@@ -88,6 +114,13 @@ export declare class NativeServer {
   notify(call: number, method: string, params?: string | undefined | null): boolean | NativeFailure
   /** Sends a notification that belongs to no call; only legacy clients can get one. */
   notifyStream(method: string, params?: string | undefined | null): boolean | NativeFailure
+  /**
+   * Asks the clients of calls, as the text of a JSON array says, an entry for each call; gives what has come of each, in
+   * the same order. `asking.rs` says what the entries are.
+   */
+  ask(batch: string): string | NativeFailure
+  /** Takes new keys for `requestState`, each 32 bytes in base64: the first seals, all of them open. */
+  setStateKeys(keys: Array<string>): NativeFailure | null
   /**
    * Asks a legacy client something; gives the number that its answer comes under. Without `timeout_ms` the limit of
    * the configuration holds.
@@ -158,14 +191,16 @@ export interface NativeMessage {
 /** What the engine wants done, or tells. Which fields it has follows from `event`. */
 export interface NativeOutput {
   /** What it is. */
-  event: 'transmit' | 'call' | 'cancelled' | 'notification' | 'response' | 'initialized' | 'subscribed' | 'unsubscribed' | 'diagnostic' | 'drained'
+  event: 'transmit' | 'call' | 'cancelled' | 'notification' | 'response' | 'answers' | 'taskBegun' | 'initialized' | 'subscribed' | 'unsubscribed' | 'diagnostic' | 'drained'
   /** The client. */
   stream?: number
   /** A call, or a request of ours. */
   key?: number
+  /** Questions that were asked together. */
+  ask?: number
   /** What is to be sent. */
   bytes?: Uint8Array
-  /** A method, a resource's URI, why a call was cancelled, what an error says, or a line for a log. */
+  /** A method, a resource's URI, a task's id, why a call was cancelled, what an error says, or a line for a log. */
   text?: string
   /** JSON text: what is known of a call, a notification's parameters, a result, or an error's data. */
   json?: string
@@ -190,6 +225,10 @@ export interface NativeParsed {
 export interface NativeStart {
   /** Whether every message is written to stderr; the environment variable MCP_DEBUG decides when it is not given. */
   debug?: boolean
+  /** Where tasks are kept: `memory`, or a URL as `docs/tasks.md` has them. In memory when it is not given. */
+  taskStore?: string
+  /** The JSON text of a policy. */
+  policy?: string
   /** A descriptor to read in place of standard input. It is the server's from now on. */
   input?: number
   /** A descriptor to write in place of standard output. It is the server's from now on. */

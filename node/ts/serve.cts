@@ -1,11 +1,10 @@
 /** `serve`: an existing server on the engine, whichever library it was made with. */
 import { innerOf } from './compared.cjs';
 import { ConfigurationError } from './errors.cjs';
-import type { ServeOptions } from './lifetime.cjs';
 import { peer } from './peers.cjs';
 import { Server } from './server.cjs';
 import { standInOf } from './standin.cjs';
-import { EngineTransport, type Knowledge } from './transport.cjs';
+import { EngineTransport, type Knowledge, type TransportOptions } from './transport.cjs';
 
 /** A server of one of the official SDKs. */
 export interface Connectable {
@@ -21,8 +20,8 @@ export interface Handle {
   close(): Promise<void>;
 }
 
-/** How an existing server is served. */
-export interface ServableOptions extends ServeOptions {
+/** How an existing server is served. `ask` is for those of the official SDKs: a `Server` says `reentry` with each function. */
+export interface ServableOptions extends TransportOptions {
   /** Whether the process ends with the server, also on signals; true by default. */
   readonly exit?: boolean;
 }

@@ -1,6 +1,6 @@
 /** `Server`: what a user declares and runs. */
-import { Bridge, type Sink } from './bridge.cjs';
-import { Context, type LogLevel } from './context.cjs';
+import type { Bridge } from './bridge.cjs';
+import type { LogLevel } from './context.cjs';
 import {
   callable,
   declarePrompt,
@@ -18,11 +18,11 @@ import {
   type ToolOptions,
 } from './declare.cjs';
 import { ConfigurationError, done, taken } from './errors.cjs';
-import { sendFailure, sendInvalid, type HandlerKind } from './failures.cjs';
-import { integersOption, revive, stringify, type Integers } from './json.cjs';
+import { integersOption, stringify, type Integers } from './json.cjs';
 import { endOnSignals, leaveWith, openBridge, type ServeOptions } from './lifetime.cjs';
-import { sendCompletion, sendPrompt, sendResource, sendTool } from './results.cjs';
-import { described, type AnySchema, type StandardResult } from './schema.cjs';
+import type { Middleware } from './middleware.cjs';
+import { Running, type MethodHandler, type NotificationHandler } from './running.cjs';
+import type { AnySchema } from './schema.cjs';
 
 /** Who a server is, and how it is served. */
 export interface ServerOptions {
@@ -37,12 +37,20 @@ export interface ServerOptions {
   readonly outputValidation?: 'strict' | 'warn' | 'off';
   /** What integers beyond 2^53 in a tool's arguments become. `bigint` when it is not given. */
   readonly integers?: Integers;
-  /** Merged over the engine's configuration: revisions, page size, cache hints, limits. */
+  /** Rates, calls at once, times that tools may take, and the audit log: what `docs/policy.md` has. */
+  readonly policy?: Readonly<Record<string, unknown>>;
+  /** Merged over the engine's configuration: revisions, page size, cache hints, tasks, limits. */
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
-/** A function that serves a whole method. */
-export type MethodHandler = (params: Readonly<Record<string, unknown>>, context: Context) => unknown;
+/** How a server of this package is run. */
+export interface RunOptions extends ServeOptions {
+  /**
+   * Where tasks are kept (`docs/tasks.md`). `memory`, when it is not given: they end with the server. `sqlite:PATH` is a file,
+   * `redis://HOST:PORT/DATABASE` a server for many machines.
+   */
+  readonly taskStore?: string;
+}
 
 /** @internal Adds what was declared without the methods of `Server`. */
 export let addDeclared: (server: Server, item: Declared) => void;
@@ -55,6 +63,12 @@ export class Server {
   readonly #declared = new Map<string, Declared>();
   readonly #completions = new Map<string, CompletionHandler>();
   readonly #methods = new Map<string, MethodHandler>();
+  readonly #notifications = new Map<string, NotificationHandler>();
+  readonly #extensions = new Map<string, object>();
+  readonly #layers: Middleware[] = [];
+  /** Places of what is declared and not shown. */
+  readonly #hidden = new Set<string>();
+  readonly #policy: string | undefined;
   #running: Running | undefined;
 
   static {
@@ -65,6 +79,7 @@ export class Server {
     const { version = '0.0.0', title, description, websiteUrl, icons, instructions } = options;
     this.name = name;
     this.#integers = integersOption(options.integers);
+    this.#policy = options.policy === undefined ? undefined : stringify(options.policy, 'policy');
     this.#config = {
       info: { name, version, title, description, websiteUrl, icons },
       outputValidation: options.outputValidation ?? 'strict',
@@ -111,8 +126,33 @@ export class Server {
    */
   method(name: string, handler: MethodHandler): this {
     callable(handler, `method '${name}'`);
-    if (this.#running !== undefined) throw new ConfigurationError(`method '${name}': the server is running already`);
+    this.#beforeStart(`method '${name}'`);
     this.#methods.set(name, handler);
+    return this;
+  }
+
+  /**
+   * Declares an extension with its settings. Clients of 2025-11-25 and earlier know no extensions: they are not told of it, and
+   * its methods are there for them. Before the server runs.
+   */
+  extension(name: string, settings: object = {}): this {
+    this.#beforeStart(`extension '${name}'`);
+    this.#extensions.set(name, settings);
+    return this;
+  }
+
+  /** Tells a function of each notification of this method that the engine has no use for. */
+  onNotification(method: string, handler: NotificationHandler): this {
+    callable(handler, `notification '${method}'`);
+    this.#notifications.set(method, handler);
+    return this;
+  }
+
+  /** Puts something round each call of a function; what is added first is the outermost. Before the server runs. */
+  use(middleware: Middleware): this {
+    callable(middleware, 'use');
+    this.#beforeStart('use');
+    this.#layers.push(middleware);
     return this;
   }
 
@@ -131,9 +171,50 @@ export class Server {
     return this.#remove('prompt', name);
   }
 
+  /** Shows a tool again that was hidden, and tells clients; false when there is none of this name. */
+  enableTool(name: string): boolean {
+    return this.#enable('tool', name, true);
+  }
+
+  /** Hides a tool: it is neither listed nor called until it is enabled. Calls that run go on. */
+  disableTool(name: string): boolean {
+    return this.#enable('tool', name, false);
+  }
+
+  /** As `enableTool`, for a resource or template. */
+  enableResource(uri: string): boolean {
+    return this.#enable('resource', uri, true) || this.#enable('template', uri, true);
+  }
+
+  /** As `disableTool`, for a resource or template. */
+  disableResource(uri: string): boolean {
+    return this.#enable('resource', uri, false) || this.#enable('template', uri, false);
+  }
+
+  /** As `enableTool`, for a prompt. */
+  enablePrompt(name: string): boolean {
+    return this.#enable('prompt', name, true);
+  }
+
+  /** As `disableTool`, for a prompt. */
+  disablePrompt(name: string): boolean {
+    return this.#enable('prompt', name, false);
+  }
+
   /** Tells the peers that watch this resource that it has changed. */
   resourceUpdated(uri: string): void {
     if (this.#running !== undefined) done(this.#running.bridge.native.resourceUpdated(uri));
+  }
+
+  /**
+   * Takes new keys for what goes through modern clients that are asked, also while the server is running: each 32 bytes, or
+   * their base64 text. The first seals, all of them open. Processes that share the keys serve each other's retries; without any
+   * this process makes one of its own.
+   */
+  setStateKeys(keys: readonly (string | Uint8Array)[]): void {
+    const texts = keys.map(keyText);
+    if (this.#running !== undefined) done(this.#running.bridge.native.setStateKeys(texts));
+    this.#config['stateKeys'] = texts;
   }
 
   /** A log message that belongs to no request; only legacy peers can get one. */
@@ -147,14 +228,14 @@ export class Server {
    * process**, with `process.exitCode` or 0, whatever timers and connections are alive. SIGTERM, SIGINT and SIGHUP end it
    * in good order with 143, 130 and 129, unless the program listens for them itself.
    */
-  async run(options: ServeOptions = {}): Promise<void> {
+  async run(options: RunOptions = {}): Promise<void> {
     const bridge = this.#start(options, true);
     endOnSignals(bridge);
     await leaveWith(bridge);
   }
 
   /** As `run()`, but returns when the server is over, and leaves signals and the process to the program. */
-  async serve(options: ServeOptions = {}): Promise<void> {
+  async serve(options: RunOptions = {}): Promise<void> {
     const bridge = this.#start(options, false);
     try {
       await bridge.finished;
@@ -168,15 +249,34 @@ export class Server {
     if (this.#running !== undefined) done(this.#running.bridge.native.stop());
   }
 
-  #start(options: ServeOptions, owned: boolean): Bridge {
-    if (this.#running !== undefined) throw new ConfigurationError(`server '${this.name}' is running already`);
+  #beforeStart(what: string): void {
+    if (this.#running !== undefined) throw new ConfigurationError(`${what}: the server is running already`);
+  }
+
+  #start({ taskStore, ...options }: RunOptions, owned: boolean): Bridge {
+    this.#beforeStart(`server '${this.name}'`);
     const config = { ...this.#config };
     if (this.#completions.size > 0) config['capabilities'] = { completions: {}, ...(config['capabilities'] as object) };
+    if (this.#extensions.size > 0) {
+      const capabilities = config['capabilities'] as { readonly extensions?: object };
+      const extensions = { ...capabilities.extensions, ...Object.fromEntries(this.#extensions) };
+      config['capabilities'] = { ...capabilities, extensions };
+    }
     // The engine looks in the first list for methods that it knows, and in the second for others.
     if (this.#methods.size > 0) config['delegate'] = config['extraMethods'] = [...this.#methods.keys()];
-    const running = new Running(config, this.#integers, this.#completions, this.#methods);
-    for (const item of this.#declared.values()) running.add(item);
-    openBridge(running.bridge, options, owned);
+    const running = new Running(config, this.#integers, {
+      completions: this.#completions,
+      methods: this.#methods,
+      notifications: this.#notifications,
+      layers: [...this.#layers],
+    });
+    for (const [place, item] of this.#declared) {
+      running.add(item);
+      if (this.#hidden.has(place)) taken(running.bridge.native.enable(item.kind, item.key, false));
+    }
+    const policy = this.#policy;
+    const more = { ...(taskStore === undefined ? {} : { taskStore }), ...(policy === undefined ? {} : { policy }) };
+    openBridge(running.bridge, options, owned, more);
     this.#running = running;
     return running.bridge;
   }
@@ -190,144 +290,24 @@ export class Server {
   }
 
   #remove(kind: Declared['kind'], key: string): boolean {
-    const known = this.#declared.delete(`${kind}\n${key}`);
+    const place = `${kind}\n${key}`;
+    const known = this.#declared.delete(place);
+    this.#hidden.delete(place);
     if (known && this.#running !== undefined) taken(this.#running.bridge.native.remove(kind, key));
     return known;
   }
-}
 
-/** A server at work: finds the function of each call, runs it, and sends what came of it. */
-class Running implements Sink {
-  readonly bridge: Bridge;
-  readonly #integers: Integers;
-  readonly #byTag: Declared[] = [];
-  readonly #completions: ReadonlyMap<string, CompletionHandler>;
-  readonly #methods: ReadonlyMap<string, MethodHandler>;
-  /** Calls whose function has given the event loop back. */
-  readonly #contexts = new Map<number, Context>();
-
-  constructor(
-    config: unknown,
-    integers: Integers,
-    completions: ReadonlyMap<string, CompletionHandler>,
-    methods: ReadonlyMap<string, MethodHandler>,
-  ) {
-    this.bridge = new Bridge(config, this, integers);
-    this.#integers = integers;
-    this.#completions = completions;
-    this.#methods = methods;
-  }
-
-  add(item: Declared): void {
-    done(this.bridge.native.add(item.kind, item.definition, this.#byTag.length));
-    this.#byTag.push(item);
-  }
-
-  call(number: number, tag: number, args: unknown, marked: boolean): void {
-    const item = this.#byTag[tag] as Declared;
-    if (marked && !this.#revive(number, item.kind, item.key, args)) return;
-    this.#serve(number, item, item.key, args);
-  }
-
-  read(number: number, tag: number, variables: Record<string, string>, uri: string): void {
-    this.#serve(number, this.#byTag[tag] as Declared, uri, variables);
-  }
-
-  complete(number: number, tag: number, argument: string, value: string, params: unknown): void {
-    const { key } = this.#byTag[tag] as Declared;
-    const handler = this.#completions.get(`${key}\n${argument}`);
-    if (handler === undefined) return sendCompletion(this.bridge, number, []);
-    const { context } = params as { context?: { arguments?: Record<string, string> } };
-    const run = (ctx: Context): unknown => handler(value, context?.arguments ?? {}, ctx);
-    this.#run(number, 'completion', `${key}/${argument}`, run, (result) => sendCompletion(this.bridge, number, result));
-  }
-
-  delegated(number: number, method: string, params: unknown, _id: number | string, marked: boolean): void {
-    if (marked && !this.#revive(number, 'method', method, params)) return;
-    const handler = this.#methods.get(method) as MethodHandler;
-    const run = (context: Context): unknown => handler((params ?? {}) as Record<string, unknown>, context);
-    this.#run(number, 'method', method, run, (result) => {
-      this.bridge.answer(number, 'result', stringify(result ?? {}, 'result'));
-    });
-  }
-
-  cancelled(number: number, reason: string): void {
-    const context = this.#contexts.get(number);
-    if (context !== undefined) Context.abort(context, reason);
-  }
-
-  notification(): void {}
-
-  initialized(): void {}
-
-  watched(): void {}
-
-  /** Puts large integers into arguments; false when they are refused, and the call is answered. */
-  #revive(number: number, kind: HandlerKind, name: string, args: unknown): boolean {
-    try {
-      revive(args, this.#integers);
-      return true;
-    } catch (error) {
-      sendInvalid(this.bridge, number, kind, name, (error as Error).message);
-      return false;
-    }
-  }
-
-  #serve(number: number, item: Declared, uri: string, args: unknown): void {
-    const { bridge } = this;
-    const send = (value: unknown): void => {
-      if (item.kind === 'tool') sendTool(bridge, number, value, item.structured);
-      else if (item.kind === 'prompt') sendPrompt(bridge, number, value);
-      else sendResource(bridge, number, value, uri, item.mimeType);
-    };
-    const { handler, validate } = item;
-    if (validate === undefined) {
-      this.#run(number, item.kind, item.key, (context) => handler(args as never, context), send);
-      return;
-    }
-    const enter = (checked: StandardResult<unknown>, context: Context): unknown => {
-      if (checked.issues !== undefined) throw new Invalid(described(checked.issues));
-      return handler(checked.value as never, context);
-    };
-    const run = (context: Context): unknown => {
-      const checked = validate(args);
-      return checked instanceof Promise ? checked.then((result) => enter(result, context)) : enter(checked, context);
-    };
-    this.#run(number, item.kind, item.key, run, send);
-  }
-
-  #run(
-    number: number,
-    kind: HandlerKind,
-    name: string,
-    run: (context: Context) => unknown,
-    send: (value: unknown) => void,
-  ): void {
-    const context = new Context(this.bridge, number);
-    const fail = (error: unknown): void => {
-      this.#contexts.delete(number);
-      if (error instanceof Invalid) sendInvalid(this.bridge, number, kind, name, error.message);
-      else sendFailure(this.bridge, number, kind, name, error);
-    };
-    try {
-      const value = run(context);
-      if (!isThenable(value)) return send(value);
-      this.#contexts.set(number, context);
-      value
-        .then((result) => {
-          this.#contexts.delete(number);
-          send(result);
-        })
-        .then(undefined, fail);
-    } catch (error) {
-      fail(error);
-    }
+  #enable(kind: Declared['kind'], key: string, shown: boolean): boolean {
+    const place = `${kind}\n${key}`;
+    if (!this.#declared.has(place)) return false;
+    if (shown) this.#hidden.delete(place);
+    else this.#hidden.add(place);
+    if (this.#running !== undefined) taken(this.#running.bridge.native.enable(kind, key, shown));
+    return true;
   }
 }
 
-/** Arguments that their own schema refuses. */
-class Invalid extends Error {}
-
-function isThenable(value: unknown): value is Promise<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+/** The base64 text of a key for `requestState`. */
+function keyText(key: string | Uint8Array): string {
+  return typeof key === 'string' ? key : Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('base64');
 }

@@ -1,9 +1,9 @@
 /** What the drop-in transports take beside their servers. */
 import { ConfigurationError } from './errors.cjs';
-import type { ServeOptions } from './lifetime.cjs';
+import type { TransportOptions } from './transport.cjs';
 
 /** Beside what the SDK's class takes. */
-export interface StdioServerTransportOptions extends ServeOptions {
+export interface StdioServerTransportOptions extends TransportOptions {
   /** Whether the process ends when the client has closed its side and all is answered; true by default. */
   readonly exit?: boolean;
   /** Taken for compatibility: the engine's own limits hold. */

@@ -7,8 +7,9 @@
  * **Through**: whatever is more than framing is left to the SDK, which knows both eras itself.
  */
 import { Bridge, type Sink } from './bridge.cjs';
-import { ConfigurationError, MCPError, done, taken } from './errors.cjs';
+import { ConfigurationError, MCPError, NoBackChannel, done, taken } from './errors.cjs';
 import { report, sendError } from './failures.cjs';
+import { HeldCalls } from './held.cjs';
 import { mark, stringifyAsIs } from './json.cjs';
 import { endOnSignals, leaveWith, openBridge, type ServeOptions } from './lifetime.cjs';
 import type { StandIn } from './standin.cjs';
@@ -40,6 +41,15 @@ export type Ending = 'run' | 'exit' | 'alone';
 
 /** A short way for tool calls: the end of the call, or undefined where it must take the long one. */
 export type Lane = (request: RpcMessage, controller: () => AbortController) => Promise<unknown> | undefined;
+
+/** How the server's requests reach clients. */
+export interface TransportOptions extends ServeOptions {
+  /**
+   * Whether a request of the server's to a modern client, which takes none, becomes an input-required result: the call that asks
+   * waits in this process for the client's retry. Else it fails.
+   */
+  readonly ask?: 'held' | undefined;
+}
 
 /** What is known of the server beside its messages. */
 export interface Knowledge {
@@ -94,6 +104,8 @@ export class EngineTransport implements Sink {
   #consultations = 0;
   /** The SDK's server has heard of the client. */
   #introduced = false;
+  /** It is about to hear of a modern client; calls on the short way would be there before. */
+  #introducing = false;
   #closed = false;
   readonly #numbers = new Map<number | string, number>();
   readonly #ids = new Map<number, number | string>();
@@ -102,8 +114,13 @@ export class EngineTransport implements Sink {
   readonly #running = new Map<number, AbortController | undefined>();
   /** Requests of the SDK's server, by their ids there. */
   readonly #asked = new Map<number | string, number>();
+  readonly #held: HeldCalls | undefined;
 
-  constructor(manner: Manner, ending: Ending, options: ServeOptions = {}) {
+  constructor(manner: Manner, ending: Ending, options: TransportOptions = {}) {
+    if (options.ask !== undefined && options.ask !== 'held') {
+      throw new ConfigurationError(`ask: ${String(options.ask)} is not 'held'`);
+    }
+    if (options.ask === 'held') this.#held = new HeldCalls();
     this.#fronted = manner === 'fronted';
     this.#ending = ending;
     this.#options = options;
@@ -170,6 +187,7 @@ export class EngineTransport implements Sink {
     const requestId = this.#ids.get(number);
     if (requestId === undefined) return;
     this.#forget(number, requestId);
+    this.#bridge?.rounds.over(number, new NoBackChannel(reason));
     // The SDKs don't answer what was cancelled.
     this.#bridge?.answer(number, 'givenUp', '');
     if (this.#running.has(number)) {
@@ -183,6 +201,8 @@ export class EngineTransport implements Sink {
   notification(method: string, params: unknown): void {
     this.#deliver({ jsonrpc: '2.0', method, ...(params === null ? {} : { params }) });
   }
+
+  taskBegun(): void {}
 
   initialized(): void {
     this.#deliver({ jsonrpc: '2.0', method: 'notifications/initialized' });
@@ -204,6 +224,7 @@ export class EngineTransport implements Sink {
     const number = id === undefined ? undefined : this.#numbers.get(id);
     if (number === undefined || this.#bridge === undefined) return;
     this.#forget(number, id as number | string);
+    this.#bridge.rounds.ended(number);
     this.#standIn?.answers();
     if (error !== undefined) return sendError(this.#bridge, number, error.code, error.message, error.data);
     try {
@@ -246,20 +267,25 @@ export class EngineTransport implements Sink {
       const shown = { code: typeof code === 'number' ? code : -32603, message, ...(data === undefined ? {} : { data }) };
       this.#deliver({ jsonrpc: '2.0', id, error: shown });
     };
+    const accept = (result: unknown): void => {
+      this.#asked.delete(id);
+      this.#deliver({ jsonrpc: '2.0', id, result });
+    };
+    if (bridge === undefined) {
+      // As an answer that comes later, as one from the client would.
+      queueMicrotask(() => refuse(new ConfigurationError('the transport is closed')));
+      return;
+    }
+    bridge.flush();
+    const call = related === undefined ? undefined : this.#numbers.get(related);
     try {
-      if (bridge === undefined) throw new ConfigurationError('the transport is closed');
-      bridge.flush();
-      const call = related === undefined ? undefined : this.#numbers.get(related);
       // The SDK has a clock of its own for it.
       const [key, answer] = bridge.request(call, method, params, 0);
       this.#asked.set(id, key);
-      answer.then((result) => {
-        this.#asked.delete(id);
-        this.#deliver({ jsonrpc: '2.0', id, result });
-      }, refuse);
+      answer.then(accept, refuse);
     } catch (error) {
-      // As an answer that comes later, as one from the client would.
-      queueMicrotask(() => refuse(error));
+      if (this.#held === undefined) queueMicrotask(() => refuse(error));
+      else this.#held.ask(bridge, call, method, params, error).then(accept, refuse);
     }
   }
 
@@ -276,10 +302,14 @@ export class EngineTransport implements Sink {
     this.#numbers.set(known, number);
     this.#ids.set(number, known);
     const request = { jsonrpc: '2.0', id: known, method, ...(params === null ? {} : { params }) } as RpcMessage;
+    if (this.#held === undefined) this.#enter(number, request);
+    else this.#held.run(number, () => this.#enter(number, request));
+  }
+
+  #enter(number: number, request: RpcMessage): void {
     const { entry, lane } = this.#knowledge;
-    if (lane === undefined || method !== 'tools/call' || !this.#fronted || !this.#shortcut(number, request, lane)) {
-      this.#deliver(request, entry);
-    }
+    const short = lane !== undefined && request.method === 'tools/call' && this.#fronted && !this.#introducing;
+    if (!short || !this.#shortcut(number, request, lane)) this.#deliver(request, entry);
   }
 
   /** Calls the SDK's handler without its protocol layer; false where that is needed. */
@@ -359,7 +389,11 @@ export class EngineTransport implements Sink {
       clientInfo: clientInfo ?? { name: 'unknown', version: '0' },
     };
     // A server that refuses serves as one that has not heard of the client.
-    this.#consult('initialize', params).catch(() => {});
+    this.#introducing = true;
+    const met = (): void => {
+      this.#introducing = false;
+    };
+    this.#consult('initialize', params).then(met, met);
     this.#deliver({ jsonrpc: '2.0', method: 'notifications/initialized' });
   }
 

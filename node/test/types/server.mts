@@ -2,14 +2,24 @@
 import { type } from 'arktype';
 import {
   ConfigurationError,
+  elicit,
+  elicitUrl,
   image,
+  listRoots,
   MCPError,
   ResourceNotFound,
+  sample,
   serve,
   Server,
   ToolError,
   type Context,
+  type ElicitResult,
+  type ElicitUrlResult,
+  type Root,
+  type RunOptions,
+  type SampleResult,
   type ServerOptions,
+  type TraceContext,
 } from 'ferromcp';
 import { StdioServerTransport as Transport1 } from 'ferromcp/sdk';
 import { serveStdio, StdioServerTransport as Transport2 } from 'ferromcp/server';
@@ -43,6 +53,30 @@ server.tool('valibot', { inputSchema: { schema: valibot, jsonSchema: { type: 'ob
 });
 server.tool('plain', { inputSchema: { type: 'object', properties: { a: { type: 'number' } } } }, ({ a }) => String(a));
 server.tool('none', {}, () => undefined);
+server.tool('task', { task: 'optional' }, async (_, context) => {
+  same<typeof context.taskId, string | undefined>(true);
+  const id = await context.beginTask();
+  same<typeof id, string | undefined>(true);
+  same<typeof context.traceContext, TraceContext>(true);
+  return context.clientExtension('vendor/ext')?.['setting'];
+});
+// @ts-expect-error there is no such choice
+server.tool('task', { task: 'always' }, () => undefined);
+server.use(async ({ method, name, context }, next) => {
+  same<typeof context, Context>(true);
+  same<typeof method, string>(true);
+  const value = await next();
+  same<typeof value, unknown>(true);
+  return [name, value];
+});
+server.extension('vendor/ext', { depth: 1 }).onNotification('vendor/said', ({ n }) => void n);
+const hidden: boolean[] = [server.disableTool('task'), server.enableResource('mem://a'), server.disablePrompt('p')];
+void hidden;
+const run: RunOptions = { taskStore: 'sqlite:tasks.db', debug: true };
+void run;
+// @ts-expect-error a store is named by a text
+const wrong: RunOptions = { taskStore: 1 };
+void wrong;
 // @ts-expect-error a tool has a function
 server.tool('nothing', {});
 // @ts-expect-error no such option
@@ -66,10 +100,44 @@ server.prompt('schema', { arguments: z.object({ topic: z.string() }) }, ({ topic
 }));
 server.completion('record', 'topic', (value, chosen) => [value, chosen['tone'] ?? '']);
 
+// What a client is asked, and what it says.
+server.tool('asks', { reentry: 'held' }, async (_, context) => {
+  const who = await context.elicit('Who?', z.object({ name: z.string(), age: z.int().optional() }), { key: 'who', timeoutMs: 1 });
+  if (who.action === 'accept') same<typeof who.content, { name: string; age?: number | undefined }>(true);
+  // @ts-expect-error who declines has said nothing
+  else void who.content;
+  const ark = await context.elicit('?', type({ 'color?': "'red' | 'blue'" }));
+  if (ark.action === 'accept') same<typeof ark.content.color, 'red' | 'blue' | undefined>(true);
+  const plain = await context.elicit('?', { type: 'object', properties: { a: { type: 'string' } } });
+  if (plain.action === 'accept') void plain.content['a'];
+  same<Awaited<ReturnType<typeof context.elicitUrl>>, ElicitUrlResult>(true);
+  const said = await context.sample({ messages: ['Hello', { role: 'assistant', content: 'Hi' }], maxTokens: 5 });
+  same<typeof said, SampleResult>(true);
+  // @ts-expect-error a model is told how much it may say
+  void context.sample({ messages: 'Hello' });
+  same<Awaited<ReturnType<typeof context.listRoots>>, readonly Root[]>(true);
+  const all = await context.ask({ go: elicitUrl('Go', new URL('https://example.com')), size: elicit('?', z.object({ n: z.number() })), where: listRoots() });
+  same<typeof all.go, ElicitUrlResult>(true);
+  same<typeof all.size, ElicitResult<{ n: number }>>(true);
+  same<typeof all.where, readonly Root[]>(true);
+  // @ts-expect-error that was not asked
+  void all.other;
+});
+server.prompt('by-hand', {}, (_, context) => {
+  const color = elicit('?', z.object({ color: z.string() }));
+  const answer = context.inputResponses?.['color'];
+  if (answer === undefined) return context.inputRequired({ color, more: sample({ messages: 'x', maxTokens: 1 }) }, { state: 'one' });
+  same<ReturnType<typeof color.read>, Promise<ElicitResult<{ color: string }>>>(true);
+  return context.requestState ?? '';
+});
+// @ts-expect-error no such way
+server.resource('mem://wrong', { reentry: 'again' }, () => null);
+server.setStateKeys(['text', new Uint8Array(32)]);
+
 // Every server of the official SDKs takes our transports, and serve() takes the servers.
 const one = new McpServer1({ name: 'a', version: '1' });
 const two = new McpServer2({ name: 'a', version: '1' });
-void [one.connect(new Transport1()), two.connect(new Transport2()), serve(one), serve(two), serve(server), serve(() => two)];
+void [one.connect(new Transport1()), two.connect(new Transport2()), serve(one), serve(two), serve(server), serve(() => two, { ask: 'held' })];
 void serveStdio(() => two);
 // @ts-expect-error that is no server
 void serve({});

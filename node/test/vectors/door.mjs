@@ -23,10 +23,12 @@ export const COALESCE_MS = 20;
 
 // What the methods of `Server` can say.
 const SAYS = {
-  tool: new Set(['name', 'title', 'description', 'annotations', 'icons', '_meta', 'inputSchema', 'outputSchema']),
+  tool: new Set(['name', 'title', 'description', 'annotations', 'icons', '_meta', 'inputSchema', 'outputSchema', 'execution']),
   resource: new Set(['uri', 'name', 'title', 'description', 'mimeType', 'size', 'annotations', 'icons', '_meta']),
   template: new Set(['uriTemplate', 'name', 'title', 'description', 'mimeType', 'annotations', 'icons', '_meta']),
 };
+
+const TASK = { optional: 'optional', required: 'required', forbidden: 'never' };
 
 /** The server of a vector and its entries. */
 export class Catalogue {
@@ -62,10 +64,11 @@ export class Catalogue {
   }
 
   /** Declares an entry by its definition as it stands. */
-  addReadyMade(kind, definition, handler) {
+  addReadyMade(kind, definition, handler, held = false) {
     const { mimeType, outputSchema, [KEYS[kind]]: key = '' } = plain(definition);
     const structured = outputSchema !== undefined;
-    addDeclared(this.server, { kind, key, definition: write(definition), handler, validate: undefined, structured, mimeType });
+    const item = { kind, key, definition: write(definition), handler, validate: undefined, structured, mimeType, held };
+    addDeclared(this.server, item);
   }
 
   #add(kind, entry) {
@@ -74,9 +77,10 @@ export class Catalogue {
     const key = said[KEYS[kind]] ?? '';
     const handler = this.host.function(kind, key, entry.get('behaviour') ?? []);
     const sayable = kind in SAYS && Object.keys(said).every((member) => SAYS[kind].has(member)) && 'name' in said;
+    const reentry = plain(entry.get('reentry'));
     // What JavaScript would write in another way is declared as it stands.
-    if (sayable && write(definition) === JSON.stringify(said)) this.#declare(kind, key, said, handler);
-    else this.addReadyMade(kind, definition, handler);
+    if (sayable && write(definition) === JSON.stringify(said)) this.#declare(kind, key, { ...said, reentry }, handler);
+    else this.addReadyMade(kind, definition, handler, reentry === 'held');
     for (const [argument, completion] of entry.get('completions') ?? []) {
       if (!this.#whole.has(`${key}/${argument}`)) {
         this.server.completion(key, argument, this.host.completion(key, argument, completion));
@@ -84,8 +88,8 @@ export class Catalogue {
     }
   }
 
-  #declare(kind, key, { _meta: meta, ...options }, handler) {
-    if (kind === 'tool') this.server.tool(key, { ...options, meta }, handler);
+  #declare(kind, key, { _meta: meta, execution, ...options }, handler) {
+    if (kind === 'tool') this.server.tool(key, { ...options, meta, task: TASK[execution?.taskSupport] }, handler);
     else this.server.resource(key, { ...options, meta }, handler);
   }
 

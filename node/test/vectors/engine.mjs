@@ -2,8 +2,9 @@
 // when the script says so, so that vectors about time run as well.
 import assert from 'node:assert/strict';
 
-import { Engine, Json, MCPError, TimedOut } from 'ferromcp';
+import { CapabilityNotDeclared, Engine, Json, MCPError, TimedOut } from 'ferromcp';
 
+import { firstAct, handedBack, requests } from './asking.mjs';
 import { hold, holdAll, Mismatch, resolve } from './pattern.mjs';
 import { parse, plain, shorten, Str, write } from './text.mjs';
 
@@ -20,6 +21,8 @@ class Host {
   #entries = [];
   #running = new Map();
   #asked = new Map();
+  /** By the number of what `input` acts have asked. */
+  #waiting = new Map();
 
   constructor(engine) {
     this.#engine = engine;
@@ -29,7 +32,9 @@ class Host {
     const definition = entry.get('definition');
     this.#engine.add(kind, new Json(write(definition)), this.#entries.length, now);
     const name = definition.get(NAMES[kind])?.value;
-    this.#entries.push({ kind, name, acts: entry.get('behaviour') ?? [], completions: entry.get('completions') ?? new Map() });
+    const acts = entry.get('behaviour') ?? [];
+    const held = entry.get('reentry')?.value === 'held';
+    this.#entries.push({ kind, name, acts, held, completions: entry.get('completions') ?? new Map() });
   }
 
   start(call) {
@@ -37,7 +42,8 @@ class Host {
     if (call.target === 'completion') return this.#complete(entry, call);
     assert.equal(call.target, entry.kind);
     this.called.push(entry.name);
-    const running = { entry, call, next: 0, held: false, answer: ['unavailable', true] };
+    const next = firstAct(entry.acts, call);
+    const running = { entry, call, next, held: false, answer: ['unavailable', true], inputs: [] };
     this.#running.set(call.key, running);
     this.#run(running);
   }
@@ -61,6 +67,22 @@ class Host {
     else if (error instanceof MCPError) running.answer = [`${error.code} ${error.message}`, true];
     else running.answer = [error instanceof TimedOut ? 'timed out' : 'unavailable', true];
     this.#run(running);
+  }
+
+  /** A call that wanted to be a task is one, or goes on without. */
+  begun({ call }) {
+    const running = this.#running.get(call);
+    if (running !== undefined) this.#run(running);
+  }
+
+  /** What an `input` act has asked is answered. */
+  answers({ ask, answers }) {
+    const running = this.#waiting.get(ask);
+    this.#waiting.delete(ask);
+    const failed = answers.find(({ error }) => error !== undefined);
+    if (failed !== undefined) return this.#raise(running, failed.error);
+    running.inputs.push(...answers.map(({ result }) => result));
+    return this.#run(running);
   }
 
   #complete(entry, { key, argument, value }) {
@@ -87,10 +109,22 @@ class Host {
       if (verb === 'progress') engine.progress(call.key, said[0], said[1] ?? undefined, said[2] ?? undefined);
       else if (verb === 'log') engine.log(call.key, said[0], said[2], said[1] ?? undefined);
       else if (verb === 'notify') engine.notify(call.key, said.method, said.params);
-      else if (verb === 'answered') engine.respondText(call.key, ...running.answer);
+      else if (verb === 'begin') {
+        if (engine.beginTask(call.key)) return;
+      } else if (verb === 'answered') engine.respondText(call.key, ...running.answer);
       else if (verb === 'ask') {
         if (this.#ask(running, said)) return;
-      } else this.#answer(entry.kind, call, verb, operand, said);
+      } else if (verb === 'input') {
+        if (!this.#input(running, operand)) return;
+      } else if (verb === 'round') {
+        try {
+          engine.respondInputRequired(call.key, requests(operand.get('requests')), said.state);
+        } catch (error) {
+          this.#raise(running, error);
+        }
+      } else if (verb === 'inputs') this.#text(entry.kind, call, JSON.stringify(running.inputs));
+      else if (verb === 'handedBack') this.#text(entry.kind, call, handedBack(call));
+      else this.#answer(entry.kind, call, verb, operand, said);
     }
     this.#running.delete(call.key);
   }
@@ -104,6 +138,36 @@ class Host {
       assert.equal(error.code, 'FERROMCP_NO_BACK_CHANNEL');
       return false;
     }
+  }
+
+  /** Whether the run goes on at once. */
+  #input(running, operand) {
+    const { entry, call } = running;
+    const asked = Object.entries(requests(operand)).map(([key, { method, params }]) => ({ key, method, params }));
+    try {
+      const { outcome, results, ask } = this.#engine.ask(call.key, asked, { held: entry.held });
+      if (outcome === 'answered') running.inputs.push(...results);
+      else if (outcome === 'waiting') this.#waiting.set(ask, running);
+      else this.#running.delete(call.key);
+      return outcome === 'answered';
+    } catch (error) {
+      this.#raise(running, error);
+      return false;
+    }
+  }
+
+  /** Host code fails, because nothing could be asked or there is no answer. */
+  #raise({ entry, call }, error) {
+    this.#running.delete(call.key);
+    if (error instanceof CapabilityNotDeclared) this.#engine.failCapability(call.key, error.capability);
+    else if (entry.kind === 'tool') this.#engine.respondText(call.key, error.message, true);
+    else this.#engine.fail(call.key, -32603, error.message);
+  }
+
+  #text(kind, { key, params }, text) {
+    if (kind === 'tool') return this.#engine.respondText(key, text);
+    if (kind === 'prompt') return this.#engine.respondPrompt(key, [{ role: 'user', content: { type: 'text', text } }]);
+    return this.#engine.respondContents(key, [{ uri: params.uri, text }]);
   }
 
   #whole(key, result) {
@@ -261,6 +325,8 @@ export class EngineScript {
       if (output.event === 'transmit') this.#take(output);
       else if (output.event === 'call') this.#host.start(output.call);
       else if (output.event === 'response') this.#host.response(output);
+      else if (output.event === 'answers') this.#host.answers(output);
+      else if (output.event === 'taskBegun') this.#host.begun(output);
       else if (output.event === 'cancelled') this.#host.cancel(output.key, output.reason);
       else this.#events.push(output);
     }
@@ -360,6 +426,7 @@ export class EngineScript {
       );
       this.#drain();
     },
+    principal: (operand, step) => this.#engine.setPrincipal(this.#stream(step), operand.value),
     updated: (operand) => {
       this.#engine.resourceUpdated(operand.value);
       this.#drain();

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 
 import { MCPError, TimedOut, ToolError } from 'ferromcp';
 
+import { firstAct, handedBack, requests } from './asking.mjs';
 import { plain, write } from './text.mjs';
 
 /** Milliseconds for anything that is waited for. Only a test that fails waits for so long. */
@@ -91,10 +92,16 @@ export class Host {
 
   async #serve(what, key, acts, args, context) {
     let answered = failed('unavailable');
+    const inputs = [];
+    const first = firstAct(acts, context);
     for (const [number, act] of acts.entries()) {
+      if (number < first) continue;
       const [[verb, operand]] = act;
       if (verb === 'wait') await this.#wait(key, context);
+      else if (verb === 'begin') await this.#begin(context);
       else if (verb === 'ask') answered = await this.#ask(operand, context);
+      else if (verb === 'input') inputs.push(...(await this.#input(key, operand, context)));
+      else if (verb === 'round') return round(operand, context);
       else if (ASIDE.has(verb)) aside(verb, operand, context);
       else {
         for (const late of acts.slice(number + 1)) {
@@ -102,7 +109,9 @@ export class Host {
           assert.ok(ASIDE.has(name), `${name} can't follow an answer here`);
           this.#late.push(() => aside(name, parts, context));
         }
-        return verb === 'answered' ? answered : answer(what, verb, operand, context, args);
+        if (verb === 'answered') return answered;
+        if (verb === 'inputs') return textOf(what, JSON.stringify(inputs));
+        return answer(what, verb, operand, context, args);
       }
     }
     return assert.fail('no act answers');
@@ -123,6 +132,15 @@ export class Host {
     if (signal.aborted) throw signal.reason;
   }
 
+  async #begin(context) {
+    this.#count(-1);
+    try {
+      await context.beginTask();
+    } finally {
+      this.#count(1);
+    }
+  }
+
   async #ask(operand, context) {
     const { method, params, timeoutMs } = plain(operand);
     this.#count(-1);
@@ -132,6 +150,19 @@ export class Host {
     } catch (error) {
       if (error instanceof MCPError) return failed(`${error.code} ${error.message}`);
       return failed(error instanceof TimedOut ? 'timed out' : 'unavailable');
+    } finally {
+      this.#count(1);
+    }
+  }
+
+  async #input(key, operand, context) {
+    this.#count(-1);
+    try {
+      return Object.values(await context.ask(requests(operand)));
+    } catch (error) {
+      // One that is suspended is told by an error of another class.
+      if (error.constructor === DOMException) this.#note(this.#cancelled, key);
+      throw error;
     } finally {
       this.#count(1);
     }
@@ -165,6 +196,16 @@ export class Host {
 
 const asMap = async (value) => value;
 
+/** What follows it is done in the run that comes back. */
+function round(operand, context) {
+  return context.inputRequired(requests(operand.get('requests')), { state: plain(operand.get('state')) });
+}
+
+/** A text, as each kind of call has it. */
+function textOf(what, text) {
+  return what === 'tool' || what === 'prompt' ? text : [{ text }];
+}
+
 function aside(verb, operand, context) {
   if (verb === 'progress') {
     const [progress, total, message] = plain(operand);
@@ -185,6 +226,8 @@ function answer(what, verb, operand, context, args) {
     case 'reflect':
       if (what === 'tool') return { content: [], structuredContent: args };
       return [{ text: JSON.stringify(args, Object.keys(args).sort()), mimeType: 'application/json' }];
+    case 'handedBack':
+      return textOf(what, handedBack(context));
     case 'revision':
       return context.protocolVersion;
     case 'meta': {

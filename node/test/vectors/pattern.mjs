@@ -16,6 +16,9 @@ export function resolve(value, names) {
     return resolve(names.get(name), names);
   }
   if (Array.isArray(value)) return value.map((item) => resolve(item, names));
+  if (value instanceof Map && value.size === 1 && value.has('$join')) {
+    return new Str(resolve(value.get('$join'), names).map((part) => part.value).join(''));
+  }
   if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, resolve(item, names)]));
   return value;
 }

@@ -28,9 +28,12 @@ export class Script {
   #changed = false;
   #listens = false;
   #over = false;
+  /** Nothing but what host code has come to tells a task's client how it stands. */
+  #tasks;
 
-  constructor({ server, names }, change = (message) => message) {
+  constructor({ server, names, tasks }, change = (message) => message) {
     this.#names = new Map(names);
+    this.#tasks = tasks;
     this.#change = change;
     this.#catalogue = new Catalogue(server);
     this.#host = this.#catalogue.host;
@@ -77,10 +80,19 @@ export class Script {
   }
 
   async #send(data) {
+    if (this.#tasks) await this.#calm();
     this.#last = data;
     this.#unproved = true;
     this.#listens ||= data.includes('subscriptions/listen');
     await this.#connection.send(data);
+  }
+
+  /** Returns when host code has done all that it can do without the client. */
+  async #calm() {
+    await this.#prove();
+    await turn();
+    await this.#host.settle();
+    await turn();
   }
 
   async #read(ms) {
