@@ -9,6 +9,7 @@ use crate::call::{Call, taken};
 use crate::convert::raw::Text;
 use crate::core::command;
 use crate::error::{self, CallOver};
+use crate::futures::is_done;
 use ferromcp::{Answered, Answers, InputRequest};
 use ferromcp_engine::{AskKey, Asked, Era, OutgoingError, Reentry, RequestKey};
 use pyo3::exceptions::PyValueError;
@@ -132,7 +133,7 @@ impl Bridge {
         let py = call.py();
         let bridge = &call.get().core.bridge;
         let side = bridge.side()?;
-        let future = side.event_loop.bind(py).call_method0(pyo3::intern!(py, "create_future"))?;
+        let future = side.future(py)?;
         let queued =
             Queued { call: call.clone().unbind(), questions, reentry, timeout_ms, future: future.clone().unbind() };
         let is_first = {
@@ -236,10 +237,6 @@ fn resolve(py: Python<'_>, parts: Vec<(Py<PyAny>, usize)>, answers: Answers) -> 
 
 fn cancel(py: Python<'_>, parts: Vec<(Py<PyAny>, usize)>) -> PyResult<()> {
     parts.iter().try_for_each(|(future, _)| future.bind(py).call_method0(pyo3::intern!(py, "cancel")).map(drop))
-}
-
-fn is_done(future: &Bound<'_, PyAny>) -> PyResult<bool> {
-    future.call_method0(pyo3::intern!(future.py(), "done"))?.is_truthy()
 }
 
 /// Each answer as the JSON text of its result, or as the exception that says why there is none.

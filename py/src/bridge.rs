@@ -2,25 +2,24 @@
 //!
 //! Threads put items on a list and wake the loop once for all that gathers until it looks; the loop starts a task for
 //! each call, in a copy of the context that was current when the server started. Answers are collected for one turn of
-//! the loop and given to the engine under one taking of its lock. Everything that needs the loop's thread is in this
-//! file; which calls come here is decided in `host.rs`. Items may wait here before there is a loop at all.
+//! the loop and given to the engine under one taking of its lock. What else needs the loop's thread is
+//! in `asking.rs`, `futures.rs` and `told.rs`; which calls come here is decided in `host.rs`. Items may wait here before there is a loop at all.
 
 use crate::answer::Answer;
-use crate::asking::{Asks, milliseconds};
+use crate::asking::Asks;
 use crate::call::{Call, taken};
-use crate::core::{Core, Entry, command};
+use crate::core::{Core, Entry};
 use crate::delegate::{delegated, is_awaitable};
-use crate::error;
+use crate::futures::Futures;
 use crate::handler::{Fault, failure};
-use crate::hooks;
 use crate::leave::{end_fork, is_exit};
 use crate::loop_side::LoopSide;
+use crate::told::{release, report, tell, tell_news};
 use ferromcp::{Answers, Endpoint};
 use ferromcp_engine as engine;
 use ferromcp_engine::{AskKey, OutgoingError, OutgoingKey, RequestKey};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCFunction, PyTuple};
 use std::collections::HashMap;
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, RawFd};
@@ -43,6 +42,8 @@ pub(crate) enum Item {
     Answers(RequestKey, AskKey, Answers),
     /// The end of a request of ours.
     Response(OutgoingKey, Result<String, OutgoingError>),
+    /// This call is a task of this id now, or goes on without.
+    TaskBegun(RequestKey, Option<String>),
     Notification {
         stream: u32,
         method: String,
@@ -51,7 +52,7 @@ pub(crate) enum Item {
     Stream(u32, &'static str),
     /// This resource is watched from now on, or not any more.
     Subscription(String, bool),
-    /// Who was told of a subscription gave an awaitable; with the context it was called in.
+    /// Who was told something gave an awaitable; with the context it was called in.
     Told(Py<PyAny>, Py<PyAny>),
     /// A function asked for the end of the program.
     Exit(PyErr),
@@ -61,15 +62,7 @@ pub(crate) enum Item {
 
 impl Item {
     fn needs_loop(&self) -> bool {
-        matches!(
-            self,
-            Self::Start(..)
-                | Self::Delegate(..)
-                | Self::Handed(..)
-                | Self::Await(..)
-                | Self::Notification { .. }
-                | Self::Told(..)
-        )
+        matches!(self, Self::Start(..) | Self::Delegate(..) | Self::Handed(..) | Self::Await(..) | Self::Told(..))
     }
 }
 
@@ -81,10 +74,10 @@ pub(crate) struct Bridge {
     side: Mutex<Option<Arc<LoopSide>>>,
     /// Calls whose task runs. Only the loop's thread changes it.
     running: Mutex<HashMap<RequestKey, Py<Call>>>,
-    /// Tasks of those who are told of subscriptions: the loop keeps none alive by itself.
-    told: Mutex<Vec<Py<PyAny>>>,
-    /// Futures of our own requests.
-    waiting: Mutex<HashMap<OutgoingKey, Py<PyAny>>>,
+    /// Tasks of those who are told something: the loop keeps none alive by itself.
+    pub(crate) told: Mutex<Vec<Py<PyAny>>>,
+    /// Of what is told later.
+    pub(crate) futures: Mutex<Futures>,
     /// What async functions have asked of their clients.
     pub(crate) asks: Mutex<Asks>,
     /// Answers of this turn of the loop.
@@ -104,7 +97,7 @@ impl Bridge {
             side: Mutex::default(),
             running: Mutex::default(),
             told: Mutex::default(),
-            waiting: Mutex::default(),
+            futures: Mutex::default(),
             asks: Mutex::default(),
             answers: Mutex::default(),
         })
@@ -157,7 +150,7 @@ impl Bridge {
         Ok(self.side()?.finished.clone_ref(py))
     }
 
-    /// The tasks that are not done: of calls, and of those who are told of subscriptions.
+    /// The tasks that are not done: of calls, and of those who are told something.
     pub(crate) fn tasks(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
         let mut tasks: Vec<_> = lock(&self.running).values().filter_map(|call| call.get().task(py)).collect();
         tasks.extend(lock(&self.told).iter().map(|task| task.clone_ref(py)));
@@ -185,8 +178,8 @@ impl Bridge {
             }
             // Functions that wait for nothing need no loop.
             let mut told = Vec::new();
-            for item in items.extract_if(.., |item| matches!(item, Item::Subscription(..))) {
-                told.extend(tell_subscription(py, core, &item)?);
+            for item in items.extract_if(.., |item| item.is_news()) {
+                told.extend(tell_news(py, core, &item)?);
             }
             // Who was told of a subscription is also told of its end, which comes with the server's at the latest.
             let owes_news = !told.is_empty();
@@ -248,21 +241,19 @@ impl Bridge {
                         task.bind(py).call_method0(pyo3::intern!(py, "cancel"))?;
                     }
                 }
-                self.forget_asks(py, key)?;
+                self.forget(py, key)?;
             }
             Item::Answers(call, ask, answers) => self.answered(py, call, ask, answers)?,
             Item::Response(key, outcome) => self.resolve(py, key, outcome)?,
-            Item::Notification { stream, method, params } => {
-                let handler = core.delegates().notifications.as_ref().map(|handler| handler.clone_ref(py));
-                let params = params.map(|params| PyBytes::new(py, params.as_bytes()));
-                tell(py, core, handler, (stream, method, params))?;
-            }
+            Item::TaskBegun(call, id) => self.task_begun(py, call, id)?,
             Item::Stream(stream, what) => {
                 let handler = core.delegates().streams.as_ref().map(|handler| handler.clone_ref(py));
-                tell(py, core, handler, (stream, what))?;
+                if let Some(told) = tell(py, core, handler, (stream, what))? {
+                    self.handle(py, core, side, told)?;
+                }
             }
-            Item::Subscription(..) => {
-                if let Some(told) = tell_subscription(py, core, &item)? {
+            Item::Notification { .. } | Item::Subscription(..) => {
+                if let Some(told) = tell_news(py, core, &item)? {
                     self.handle(py, core, side, told)?;
                 }
             }
@@ -361,7 +352,7 @@ impl Bridge {
         // Outside the lock: dropping these may run Python code.
         let _task = state.set_task(None);
         let _call = lock(&bridge.running).remove(&key);
-        bridge.forget_asks(py, key)?;
+        bridge.forget(py, key)?;
         let result = task.call_method0(pyo3::intern!(py, "result"));
         end_fork(py, &state.core, result.as_ref().err());
         // After the end of the server there is nobody to answer.
@@ -378,30 +369,6 @@ impl Bridge {
                 .unwrap_or_else(|error| failure(py, "request", state.method_name(), &error, None)),
         };
         bridge.answer(py, &side, key, answer)
-    }
-
-    /// Makes the task of somebody who was told of a subscription.
-    fn await_told(
-        &self,
-        py: Python<'_>,
-        core: &Arc<Core>,
-        side: &LoopSide,
-        context: &Bound<'_, PyAny>,
-        awaitable: Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let task = side.task(py, context, awaitable)?;
-        lock(&self.told).push(task.clone().unbind());
-        let core = Arc::clone(core);
-        let done = PyCFunction::new_closure(py, None, None, move |arguments, _| -> PyResult<()> {
-            let task = arguments.get_item(0)?;
-            // `task` is still held when this lets go of its share: nothing of Python's runs under the lock.
-            lock(&core.bridge.told).retain(|known| !known.is(&task));
-            match task.call_method0("result") {
-                Err(error) if !task.call_method0("cancelled")?.is_truthy()? => report(task.py(), &error),
-                _ => Ok(()),
-            }
-        })?;
-        task.call_method1(pyo3::intern!(py, "add_done_callback"), (done,)).map(drop)
     }
 
     /// Keeps an answer for the end of this turn of the loop.
@@ -433,54 +400,6 @@ impl Bridge {
         }
         Ok(())
     }
-
-    /// Sends a request of ours and gives the future of its result. `related`: the call that it belongs to.
-    pub(crate) fn request<'py>(
-        py: Python<'py>,
-        core: &Arc<Core>,
-        endpoint: &Arc<Endpoint>,
-        related: Option<RequestKey>,
-        method: &str,
-        params: Option<&str>,
-        timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let side = core.bridge.side()?;
-        let future = side.event_loop.bind(py).call_method0("create_future")?;
-        let key = command(py, || endpoint.request(related, method, params, milliseconds(timeout)))?;
-        lock(&core.bridge.waiting).insert(key, future.clone().unbind());
-        let (core, endpoint) = (Arc::clone(core), Arc::clone(endpoint));
-        let abandon = PyCFunction::new_closure(py, None, None, move |arguments, _| -> PyResult<()> {
-            let cancelled = arguments.get_item(0)?.call_method0("cancelled")?.is_truthy()?;
-            if cancelled {
-                let _future = lock(&core.bridge.waiting).remove(&key);
-                taken(endpoint.abandon(key, None))?;
-            }
-            Ok(())
-        })?;
-        future.call_method1("add_done_callback", (abandon,))?;
-        Ok(future)
-    }
-
-    fn resolve(&self, py: Python<'_>, key: OutgoingKey, outcome: Result<String, OutgoingError>) -> PyResult<()> {
-        let Some(future) = lock(&self.waiting).remove(&key) else { return Ok(()) };
-        let future = future.bind(py);
-        if future.call_method0("done")?.is_truthy()? {
-            return Ok(());
-        }
-        match outcome {
-            Ok(result) => future.call_method1("set_result", (PyBytes::new(py, result.as_bytes()),))?,
-            Err(error) => future.call_method1("set_exception", (error::outgoing(py, &error).into_value(py),))?,
-        };
-        Ok(())
-    }
-}
-
-/// Lets go of delegates that lead back to the server, as bound methods of an adapter do: nobody calls them any more, and
-/// neither would be freed.
-fn release(core: &Core) {
-    let delegates = std::mem::take(&mut *core.delegates());
-    // Outside of the lock: this may run Python code.
-    drop(delegates);
 }
 
 /// Whether nobody waits for a call any more, which then is given up here: it may have been cancelled on its way.
@@ -491,43 +410,6 @@ fn abandoned(call: &Py<Call>) -> bool {
         call.endpoint.release(call.request.key);
     }
     cancelled
-}
-
-/// Calls a handler of events in a context copy.
-fn tell<'py>(
-    py: Python<'py>,
-    core: &Core,
-    handler: Option<Py<PyAny>>,
-    arguments: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
-) -> PyResult<()> {
-    let Some(handler) = handler else { return Ok(()) };
-    let context = core.context(py)?.call_method0(pyo3::intern!(py, "copy"))?;
-    let arguments = arguments.into_pyobject(py)?;
-    let all = (handler,).into_pyobject(py)?.as_sequence().concat(arguments.as_sequence())?;
-    context.getattr(pyo3::intern!(py, "run"))?.call1(all.to_tuple()?)?;
-    Ok(())
-}
-
-/// Tells host code of a subscription, or of its end; what it gave to be awaited comes back as an item for the loop.
-/// Raises only what asks for the end of the program.
-fn tell_subscription(py: Python<'_>, core: &Core, item: &Item) -> PyResult<Option<Item>> {
-    let Item::Subscription(uri, subscribed) = item else { return Ok(None) };
-    let handler = core.delegates().subscriptions.as_ref().map(|handler| handler.clone_ref(py));
-    let Some(handler) = handler else { return Ok(None) };
-    let context = core.context(py)?.call_method0(pyo3::intern!(py, "copy"))?;
-    match context.call_method1(pyo3::intern!(py, "run"), (handler, uri, *subscribed)) {
-        Ok(value) if is_awaitable(&value)? => Ok(Some(Item::Told(value.unbind(), context.unbind()))),
-        Ok(_) => Ok(None),
-        Err(error) if is_exit(py, &error) => Err(error),
-        Err(error) => report(py, &error).map(|()| None),
-    }
-}
-
-/// What nobody waits for goes to the `ferromcp` logger.
-#[cold]
-fn report(py: Python<'_>, error: &PyErr) -> PyResult<()> {
-    let raised = error.clone_ref(py).into_value(py);
-    hooks::get(py)?.report.bind(py).call1(("Error on the event loop", raised)).map(drop)
 }
 
 /// Waits until one of two descriptors is readable; true when it is the second, whose bytes are taken out.

@@ -10,7 +10,7 @@ use crate::convert::{read, write};
 use crate::core::{Core, command};
 use crate::error;
 use crate::handler::Handler;
-use ferromcp::Endpoint;
+use ferromcp::{Endpoint, TraceContext};
 use ferromcp_engine as engine;
 use ferromcp_engine::{LogLevel, Reentry};
 use pyo3::exceptions::PyValueError;
@@ -230,6 +230,38 @@ impl Call {
         ask_and_wait(py, self, &questions, self.reentry(), milliseconds(timeout))
     }
 
+    /// The id of the task that this request is; None where it is none.
+    #[getter]
+    fn task_id(&self) -> Option<String> {
+        self.endpoint.task_id(self.request.key)
+    }
+
+    /// Turns this request into a task; a future of the task's id, or of None where the client does not take tasks.
+    fn begin_task<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Bridge::begin_task(slf)
+    }
+
+    /// The same, and blocks this thread until the task is kept.
+    fn begin_task_and_wait(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let key = self.request.key;
+        let begun = command(py, || self.endpoint.begin_task_and_wait(key))?;
+        Ok(begun.or_else(|| self.endpoint.task_id(key)))
+    }
+
+    /// Who has called, as far as it was verified.
+    #[getter]
+    fn principal(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let stream = self.request.stream;
+        command(py, || self.endpoint.with_engine(|server| server.principal(stream).map(str::to_owned)))
+    }
+
+    /// `traceparent`, `tracestate` and `baggage` of the request's `_meta`, each None where it is no text.
+    #[getter]
+    fn trace_context(&self) -> (Option<String>, Option<String>, Option<String>) {
+        let TraceContext { traceparent, tracestate, baggage } = TraceContext::of(&self.request);
+        (traceparent, tracestate, baggage)
+    }
+
     /// What the client has answered to a round by hand: results by key. None outside of a retry.
     #[getter]
     fn input_responses<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -262,6 +294,7 @@ pub(crate) fn taken<R>(result: Result<R, ferromcp::Error>) -> PyResult<R> {
     result.map_err(|error| match &error {
         ferromcp::Error::Engine(error) => error::local(error),
         ferromcp::Error::Forked => error::ForkedError::new_err(error.to_string()),
+        ferromcp::Error::Store(_) => error::ConfigurationError::new_err(error.to_string()),
         ferromcp::Error::StdioTaken => error::ConfigurationError::new_err(
             "standard input and output belong to a server that this process runs, or has run: there is one client there",
         ),

@@ -29,6 +29,8 @@ pub(crate) type CompletionKey = (String, String);
 pub(crate) struct Catalogue {
     pub(crate) by_tag: HashMap<u64, Arc<Entry>>,
     pub(crate) completions: HashMap<CompletionKey, Arc<Entry>>,
+    /// By the names of methods that are none of MCP.
+    pub(crate) methods: HashMap<String, Arc<Entry>>,
 }
 
 /// What a delegated server gives everything to.
@@ -83,6 +85,11 @@ impl Core {
 
     pub(crate) fn entry(&self, tag: u64) -> Option<Arc<Entry>> {
         self.catalogue.read().unwrap_or_else(PoisonError::into_inner).by_tag.get(&tag).cloned()
+    }
+
+    /// The function of a method that is none of MCP.
+    pub(crate) fn method(&self, name: &str) -> Option<Arc<Entry>> {
+        self.catalogue.read().unwrap_or_else(PoisonError::into_inner).methods.get(name).cloned()
     }
 
     pub(crate) fn completion(&self, tag: u64, argument: &str) -> Option<Arc<Entry>> {

@@ -37,7 +37,12 @@ pub(crate) fn peer(py: Python<'_>, error: &PeerError) -> PyErr {
 /// The exception for a request of ours that has no result.
 pub(crate) fn outgoing(py: Python<'_>, error: &OutgoingError) -> PyErr {
     match error {
-        OutgoingError::Peer(error) => peer(py, error),
+        OutgoingError::Peer(error) => {
+            let raised = peer(py, error);
+            // Python's own attributes: this can fail for want of memory alone.
+            let _ = raised.value(py).setattr(pyo3::intern!(py, "from_peer"), true);
+            raised
+        }
         OutgoingError::Invalid(reason) => InvalidAnswer::new_err(reason.clone()),
         OutgoingError::TimedOut => pyo3::exceptions::PyTimeoutError::new_err("the peer did not answer in time"),
         OutgoingError::Closed => NoBackChannel::new_err("the peer is gone"),

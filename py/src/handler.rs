@@ -15,6 +15,7 @@ use ferromcp_engine::{Reentry, Target};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
+use std::sync::Arc;
 
 /// What kind of request a function serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub(crate) enum Kind {
     Template,
     Prompt,
     Completion,
+    /// A method that is none of MCP.
+    Method,
 }
 
 impl Kind {
@@ -34,6 +37,7 @@ impl Kind {
             "template" => Ok(Self::Template),
             "prompt" => Ok(Self::Prompt),
             "completion" => Ok(Self::Completion),
+            "method" => Ok(Self::Method),
             other => Err(PyTypeError::new_err(format!("no kind is called {other:?}"))),
         }
     }
@@ -44,6 +48,7 @@ impl Kind {
             Self::Resource | Self::Template => "resource",
             Self::Prompt => "prompt",
             Self::Completion => "completion",
+            Self::Method => "method",
         }
     }
 }
@@ -57,7 +62,7 @@ pub(crate) struct Handler {
     is_async: bool,
     reentry: Reentry,
     context: Option<Py<PyString>>,
-    plans: Vec<(Py<PyString>, Plan)>,
+    plans: Arc<[(Py<PyString>, Plan)]>,
     structured: bool,
     defaults: Option<Py<PyAny>>,
     mime_type: Option<String>,
@@ -101,12 +106,30 @@ impl Handler {
             is_async,
             reentry: asking::reentry(reentry)?,
             context: context.map(interned),
-            plans: compiled,
+            plans: compiled.into(),
             structured,
             defaults,
             mime_type,
             names: names.unwrap_or_default().iter().map(|name| interned(name)).collect(),
         })
+    }
+
+    /// The same with another function, which takes what this one's takes and gives what this one's gives.
+    #[pyo3(signature = (function, /, *, is_async))]
+    fn around(&self, py: Python<'_>, function: Py<PyAny>, is_async: bool) -> Self {
+        Self {
+            kind: self.kind,
+            name: self.name.clone(),
+            function,
+            is_async,
+            reentry: self.reentry,
+            context: self.context.as_ref().map(|name| name.clone_ref(py)),
+            plans: Arc::clone(&self.plans),
+            structured: self.structured,
+            defaults: self.defaults.as_ref().map(|fill| fill.clone_ref(py)),
+            mime_type: self.mime_type.clone(),
+            names: self.names.iter().map(|name| name.clone_ref(py)).collect(),
+        }
     }
 }
 
@@ -165,9 +188,11 @@ impl Handler {
                 arguments
             }
             Target::Complete { value, .. } => self.completion_arguments(py, call, value)?,
+            Target::Delegated => read::object(py, request.params_json().unwrap_or("{}"))
+                .map_err(|error| Fault::Argument("params".into(), error))?,
             _ => PyDict::new(py),
         };
-        for (name, plan) in &self.plans {
+        for (name, plan) in &*self.plans {
             let name = name.bind(py);
             let Some(value) = arguments.get_item(name)? else { continue };
             match plan.apply(&value) {
@@ -177,7 +202,12 @@ impl Handler {
             }
         }
         if let Some(fill) = &self.defaults {
-            fill.bind(py).call1((&arguments,))?;
+            let filled = fill.bind(py).call1((&arguments,));
+            // The parameters of a method that is none of MCP are checked there too.
+            filled.map_err(|error| match self.kind {
+                Kind::Method => Fault::Argument("params".into(), error),
+                _ => Fault::Raised(error),
+            })?;
         }
         if let Some(name) = &self.context {
             arguments.set_item(name.bind(py), hooks::get(py)?.context.bind(py).call1((call,))?)?;
@@ -222,8 +252,14 @@ impl Handler {
             }
             Kind::Prompt => {
                 let result = hooks::get(py)?.prompt_result.bind(py).call1((value,))?;
-                let (description, messages): (Option<String>, Vec<u8>) = result.extract()?;
-                Ok(Answer::Prompt { description, messages: utf8(messages)? })
+                let (description, messages, whole): (_, Vec<u8>, Option<Vec<u8>>) = result.extract()?;
+                match whole {
+                    Some(whole) => Ok(Answer::Result(utf8(whole)?)),
+                    None => Ok(Answer::Prompt { description, messages: utf8(messages)? }),
+                }
+            }
+            Kind::Method => {
+                Ok(Answer::Result(utf8(hooks::get(py)?.method_result.bind(py).call1((value,))?.extract()?)?))
             }
             Kind::Completion => {
                 let result = hooks::get(py)?.completion_result.bind(py).call1((value,))?;

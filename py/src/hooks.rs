@@ -17,6 +17,8 @@ pub(crate) struct Hooks {
     pub(crate) prompt_result: Py<PyAny>,
     /// `_results.completion(value)`.
     pub(crate) completion_result: Py<PyAny>,
+    /// `_results.method(value)`.
+    pub(crate) method_result: Py<PyAny>,
     /// `_failures.failure(kind, name, error, argument)`.
     pub(crate) failure: Py<PyAny>,
     /// `_failures.report(message, error)`.
@@ -43,6 +45,7 @@ pub(crate) fn get(py: Python<'_>) -> PyResult<&'static Hooks> {
             resource_result: results.getattr("resource")?.unbind(),
             prompt_result: results.getattr("prompt")?.unbind(),
             completion_result: results.getattr("completion")?.unbind(),
+            method_result: results.getattr("method")?.unbind(),
             failure: failures.getattr("failure")?.unbind(),
             report: failures.getattr("report")?.unbind(),
             context: context.getattr("Context")?.unbind(),

@@ -56,8 +56,13 @@ impl PyHost {
                     return Place::Nowhere(Answer::Completion { values: "[]".into(), total: None, has_more: None });
                 }
             },
-            _ if self.core.sync_methods().iter().any(|method| method == call.method()) => return Place::SyncDelegate,
-            _ => return Place::Delegate,
+            _ => match self.core.method(call.method()) {
+                Some(entry) => Some(entry),
+                None if self.core.sync_methods().iter().any(|method| method == call.method()) => {
+                    return Place::SyncDelegate;
+                }
+                None => return Place::Delegate,
+            },
         };
         match entry {
             Some(entry) if entry.is_async => Place::Loop(entry),
@@ -187,6 +192,7 @@ impl Host for PyHost {
             // A sync function sees it by `cancelled`; a task is cancelled, or not started.
             Event::Cancelled { key, .. } if bridge.has_loop() => bridge.push_one(Item::Cancel(key)),
             Event::Answers { ask, call, answers } => bridge.push_one(Item::Answers(call, ask, answers)),
+            Event::TaskBegun { call, id } => bridge.push_one(Item::TaskBegun(call, id)),
             Event::Response { key, outcome } => bridge.push_one(Item::Response(key, outcome)),
             Event::Notification { stream, method, params } if self.core.delegates().notifications.is_some() => {
                 bridge.push_one(Item::Notification { stream: stream.0, method, params });

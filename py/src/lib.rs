@@ -13,6 +13,7 @@ mod convert;
 mod core;
 mod delegate;
 mod error;
+mod futures;
 mod handler;
 mod hooks;
 mod host;
@@ -21,6 +22,7 @@ mod loop_side;
 mod schema;
 mod server;
 mod signals;
+mod told;
 
 use pyo3::prelude::*;
 

@@ -40,6 +40,11 @@ impl LoopSide {
         })
     }
 
+    /// A future of the loop.
+    pub(crate) fn future<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.event_loop.bind(py).call_method0(pyo3::intern!(py, "create_future"))
+    }
+
     /// A task for what a function gave to be awaited.
     pub(crate) fn task<'py>(
         &self,

@@ -13,7 +13,8 @@ use crate::handler::{Handler, Kind};
 use crate::hooks;
 use crate::host::PyHost;
 use crate::leave::leave_without_main;
-use ferromcp::{Endpoint, StdioOptions, StdioServer, start_fds, start_stdio};
+use ferromcp::middleware::policy::Policy;
+use ferromcp::{Endpoint, StdioOptions, StdioServer, TaskStoreOption, start_fds, start_stdio};
 use ferromcp_engine::{ListKind, ServerConfig, StateKey, StreamId};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -29,6 +30,7 @@ struct Declared {
     definition: String,
     key: String,
     handler: Py<Handler>,
+    enabled: bool,
 }
 
 /// One MCP server on this process's standard input and output.
@@ -67,7 +69,7 @@ impl Server {
         let kind = Kind::parse(kind)?;
         let definition = definition.utf8()?;
         let key = key_of(kind, &definition)?;
-        let declared = Declared { kind, definition, key, handler };
+        let declared = Declared { kind, definition, key, handler, enabled: true };
         match self.core.endpoint() {
             None => self.declared().push(declared),
             Some(endpoint) => {
@@ -96,9 +98,22 @@ impl Server {
                 Kind::Resource => server.remove_resource(&key, now),
                 Kind::Template => server.remove_resource_template(&key, now),
                 Kind::Prompt => server.remove_prompt(&key, now),
-                Kind::Completion => false,
+                Kind::Completion | Kind::Method => false,
             })
         })
+    }
+
+    /// Shows a tool, resource, template or prompt to clients, or hides it; False when there is nothing of this name or URI.
+    #[pyo3(signature = (kind, key, enabled, /))]
+    fn enable(&self, py: Python<'_>, kind: &str, key: String, enabled: bool) -> PyResult<bool> {
+        let kind = Kind::parse(kind)?;
+        let Some(endpoint) = self.core.endpoint() else {
+            let mut declared = self.declared();
+            let found = declared.iter_mut().find(|item| item.kind == kind && item.key == key);
+            return Ok(found.map(|item| item.enabled = enabled).is_some());
+        };
+        let now = endpoint.now();
+        command(py, || endpoint.with_engine(|server| enable(server, kind, &key, enabled, now)))
     }
 
     /// Gives every request that the engine does not answer itself to `handler(call)`, whose coroutine becomes a task.
@@ -216,9 +231,9 @@ impl Server {
         sent.map_err(|error| error::local(&error))
     }
 
-    /// Starts to serve standard input and output, and returns. `options`: `drain_ms`, `max_threads`, `debug`, `fds`
-    /// (descriptors to read and to write instead, which from now on are the server's), and `grace_ms`: the time in
-    /// which Python must `acknowledge()` the end before the process is ended without it.
+    /// Starts to serve standard input and output, and returns. `options`: `drain_ms`, `max_threads`, `debug`,
+    /// `task_store` (`"memory"`, or a URL), `policy` (JSON text), `fds` (descriptors to read and to write instead, which
+    /// from now on are the server's), and `grace_ms`: the time in which Python must `acknowledge()` the end before the process is ended without it.
     #[pyo3(signature = (event_loop, options=None, /))]
     fn start_stdio(
         slf: &Bound<'_, Self>,
@@ -236,6 +251,12 @@ impl Server {
         config.limits.drain_ms = option(options, "drain_ms")?.unwrap_or(config.limits.drain_ms);
         stdio.max_threads = option(options, "max_threads")?.unwrap_or(stdio.max_threads);
         stdio.debug = option(options, "debug")?;
+        if let Some(url) = option::<String>(options, "task_store")?.filter(|url| url != "memory") {
+            stdio.task_store = TaskStoreOption::Url(url);
+        }
+        if let Some(policy) = option::<Text>(options, "policy")? {
+            stdio.middleware = taken(Policy::from_json(&policy.utf8()?).and_then(|policy| policy.build()))?;
+        }
         let grace = option(options, "grace_ms")?.map(Duration::from_millis);
         let declared = std::mem::take(&mut *server.declared());
         if declared.iter().any(|item| item.kind == Kind::Completion) {
@@ -368,6 +389,7 @@ fn key_of(kind: Kind, definition: &str) -> PyResult<String> {
         Kind::Tool | Kind::Prompt => text("name"),
         Kind::Resource => text("uri"),
         Kind::Template => text("uriTemplate"),
+        Kind::Method => text("method"),
         Kind::Completion => Ok(format!("{}\n{}", text("ref")?, text("argument")?)),
     }
 }
@@ -385,7 +407,10 @@ fn add(
         Kind::Resource => server.add_resource(&item.definition, tag, now)?,
         Kind::Template => server.add_resource_template(&item.definition, tag, now)?,
         Kind::Prompt => server.add_prompt(&item.definition, tag, now)?,
-        Kind::Completion => {}
+        Kind::Completion | Kind::Method => {}
+    }
+    if !item.enabled {
+        enable(server, item.kind, &item.key, false, now);
     }
     let is_async = item.handler.get().is_async();
     let entry = Arc::new(Entry { handler: item.handler, is_async, key: item.key });
@@ -395,10 +420,23 @@ fn add(
             let key = (reference.to_owned(), argument.to_owned());
             catalogue.completions.insert(key, entry);
         }
+    } else if item.kind == Kind::Method {
+        catalogue.methods.insert(entry.key.clone(), entry);
     } else {
         catalogue.by_tag.insert(tag, entry);
     }
     Ok(())
+}
+
+/// Shows or hides a definition; false when there is none.
+fn enable(server: &mut ferromcp_engine::Server, kind: Kind, key: &str, enabled: bool, now: u64) -> bool {
+    match kind {
+        Kind::Tool => server.enable_tool(key, enabled, now),
+        Kind::Resource => server.enable_resource(key, enabled, now),
+        Kind::Template => server.enable_resource_template(key, enabled, now),
+        Kind::Prompt => server.enable_prompt(key, enabled, now),
+        Kind::Completion | Kind::Method => false,
+    }
 }
 
 /// Waits for the end of the server, tells Python, and sees to it that the process can't be held up.

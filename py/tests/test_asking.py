@@ -336,6 +336,13 @@ except (FerroMCPError, TimeoutError) as error: return f'{type(error).__name__}: 
     assert taken_back["params"]["requestId"] == question["id"]
 
 
+@KINDS
+def test_a_clients_error_is_no_answer_of_the_call(serve: Serve, kind: str) -> None:
+    client = Client(serve(tool(kind, "return <ctx.list_roots()>")), "legacy")
+    failure = client.call("ask", lambda _: {"error": {"code": -32602, "message": "no roots"}}).failure
+    assert failure == "Error calling tool 'ask': MCPError: no roots (-32602)"
+
+
 @EACH_ERA
 @KINDS
 def test_a_question_that_is_not_allowed(serve: Serve, era: str, kind: str) -> None:
@@ -371,9 +378,10 @@ def test_keys_are_shared_between_servers_and_changed_at_run_time(serve: Serve) -
     """
     )
     one, two = Client(serve(source), "modern"), Client(serve(source), "modern")
-    round_ = one.peer.answer(one.begin_call("ask"))["result"]
 
     def retried() -> dict[str, Any]:
+        # Each state opens once.
+        round_ = one.peer.answer(one.begin_call("ask"))["result"]
         key = two.retry("tools/call", round_, accept(name="Ada"), name="ask", arguments={})
         return two.peer.answer(key)
 

@@ -101,15 +101,19 @@ await asyncio.sleep(60)"""
     assert client.peer.finish() == 0
 
 
-def test_what_asks_a_turn_later_is_cancelled_as_well(serve: Serve) -> None:
-    body = """\
+@pytest.mark.parametrize("turns", [1, 2, 5])
+def test_what_asks_some_turns_later_is_cancelled_as_well(serve: Serve, turns: int) -> None:
+    body = (
+        f"turns = {turns}\n"
+        + """\
 async def late():
-    for _ in range(2): await asyncio.sleep(0)
+    for _ in range(turns): await asyncio.sleep(0)
     try: return await ctx.list_roots()
     except Exception as error: print('caught', repr(error), file=sys.stderr)
 count()
 who, roots = await asyncio.gather(ctx.elicit('Who?', Who), late())
 return f'{who.content.name} {len(roots)} {runs}'"""
+    )
     client = Client(serve(tool("async", body)), "modern")
     assert client.call("ask", everything).text == "Ada 2 3"
     assert client.peer.stderr == b""

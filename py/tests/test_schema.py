@@ -198,9 +198,8 @@ def declared(function: Any, **options: Any) -> dict[str, Any]:
         "output_schema",
         "structured",
     )
-    definition: dict[str, Any] = loads(
-        tool(function, **{name: options.get(name) for name in names}).definition
-    )
+    given = {name: options.get(name) for name in names}
+    definition: dict[str, Any] = loads(tool(function, **given, reentry="replay").definition)
     return definition
 
 

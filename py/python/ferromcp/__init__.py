@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._native import Json, __version__
-from .context import Context, current_context
+from .context import Context, TraceContext, current_context
 from .errors import (
     CapabilityNotDeclared,
     ConfigurationError,
@@ -101,6 +101,7 @@ __all__ = [
     "TextResource",
     "ToolError",
     "ToolResult",
+    "TraceContext",
     "__version__",
     "current_context",
     "explain",
@@ -108,12 +109,28 @@ __all__ = [
     "serve",
 ]
 
+_ASKING = (
+    "Elicit",
+    "ElicitResult",
+    "ElicitUrl",
+    "InputRequired",
+    "ListRoots",
+    "Pending",
+    "Root",
+    "Sample",
+    "SampleResult",
+)
+
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from . import asking, content
+    if name in _ASKING:
+        from . import asking
 
-        return getattr(asking if name in asking.__all__ else content, name)
+        return getattr(asking, name)
+    if name in __all__:
+        from . import content
+
+        return getattr(content, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

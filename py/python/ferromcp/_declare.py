@@ -14,12 +14,24 @@ from ._schema import NeedsPydantic, Plan, Shape, Shapes, structured_output, with
 from ._signature import EMPTY, Parameter, Signature, is_async, signature_of
 from .errors import ConfigurationError
 
-__all__ = ["Declared", "Kind", "Reentry", "completion", "prompt", "resource", "tool", "variables_of"]
+__all__ = [
+    "Declared",
+    "Kind",
+    "Reentry",
+    "TaskSupport",
+    "completion",
+    "method",
+    "prompt",
+    "resource",
+    "tool",
+    "variables_of",
+]
 
-
-Kind: TypeAlias = Literal["tool", "resource", "template", "prompt", "completion"]
+Kind: TypeAlias = Literal["tool", "resource", "template", "prompt", "completion", "method"]
 Reentry: TypeAlias = Literal["replay", "held"]
 """What becomes of a function while a modern client is asked: it ends and runs again, or it waits."""
+TaskSupport: TypeAlias = Literal["never", "optional", "required"]
+"""Whether calls of a tool are tasks: for clients that take tasks, and whether others are served too."""
 
 
 class Declared(NamedTuple):
@@ -29,6 +41,7 @@ class Declared(NamedTuple):
     key: str
     definition: bytes
     handler: Handler
+    function: Callable[..., Any]
     needs_loop: bool
 
 
@@ -45,6 +58,7 @@ def tool(
     output_schema: Mapping[str, Any] | None,
     structured: bool | None,
     reentry: Reentry,
+    task: TaskSupport,
 ) -> Declared:
     """A tool. A schema that is given wins over the annotations; conversion follows the annotations all the
     same.
@@ -65,6 +79,7 @@ def tool(
         "inputSchema": schema if input_schema is None else input_schema,
         "outputSchema": output_schema if structured else None,
         "annotations": annotations,
+        "execution": _execution(task, where),
         "icons": icons,
         "_meta": meta,
     }
@@ -170,7 +185,31 @@ def completion(function: Callable[..., Any], ref: str, argument: str) -> Declare
         )
     key = f"{ref}\n{argument}"
     handler = _handler("completion", f"{ref}/{argument}", function, signature, {}, names=names)
-    return Declared("completion", key, dumps({"ref": ref, "argument": argument}), handler, is_async(function))
+    return Declared(
+        "completion", key, dumps({"ref": ref, "argument": argument}), handler, function, is_async(function)
+    )
+
+
+def method(function: Callable[..., Any], name: str) -> Declared:
+    """A method of an extension: the function's parameters are those of the request, whose `_meta` it finds in
+    its context.
+    """
+    signature = signature_of(function)
+    schema, plans, defaults = _arguments(signature, f"method '{name}'")
+    checker = Schema(dumps(schema))
+
+    def read(params: dict[str, Any]) -> None:
+        params.pop("_meta", None)
+        for where, finding in checker.validate(dumps(params, "params")):
+            raise ValueError(f"{where}: {finding}" if where else finding)
+        for key, plan in plans.items():
+            if key in params and plan is not None:
+                params[key] = convert(params[key], plan)
+        if defaults is not None:
+            defaults(params)
+
+    handler = _handler("method", name, function, signature, {}, defaults=read)
+    return Declared("method", name, dumps({"method": name}), handler, function, is_async(function))
 
 
 def variables_of(uri: str) -> list[str]:
@@ -183,6 +222,13 @@ def variables_of(uri: str) -> list[str]:
             raise ConfigurationError(f"resource '{uri}': a brace is not closed")
         names.extend(part.partition(":")[0].rstrip("*") for part in expression.lstrip("+#./;?&").split(","))
     return names
+
+
+def _execution(task: TaskSupport, where: str) -> dict[str, str] | None:
+    """What a definition says of tasks; nothing means that there are none."""
+    if task not in ("never", "optional", "required"):
+        raise ConfigurationError(f"{where}: task {task!r}: one of 'never', 'optional', 'required'")
+    return None if task == "never" else {"taskSupport": task}
 
 
 def _declared(
@@ -209,7 +255,7 @@ def _declared(
         mime_type=mime_type,
         reentry=reentry,
     )
-    return Declared(kind, key, dumps(_without_none(definition), key), handler, is_async(function))
+    return Declared(kind, key, dumps(_without_none(definition), key), handler, function, is_async(function))
 
 
 def _handler(
@@ -220,7 +266,7 @@ def _handler(
     plans: dict[str, Plan],
     *,
     structured: bool = False,
-    defaults: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    defaults: Callable[[dict[str, Any]], object] | None = None,
     mime_type: str | None = None,
     names: Sequence[str] = (),
     reentry: Reentry = "replay",

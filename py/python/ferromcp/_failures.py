@@ -28,12 +28,13 @@ def failure(kind: str, name: str, error: BaseException, argument: str | None) ->
     """The answer for an exception out of the function `name`; `argument` is set when its conversion
     failed.
     """
-    if isinstance(error, MCPError):
+    if isinstance(error, MCPError) and not error.from_peer:
         return error.code, error.message, None if error.data is None else dumps(error.data, "data")
     if isinstance(error, CapabilityNotDeclared):
         return "capability", error.capability, None
     if argument is not None:
-        text = f"Invalid arguments for {kind} '{name}': {argument}: {error}"
+        what = "params" if kind == "method" else f"arguments for {kind} '{name}': {argument}"
+        text = f"Invalid {what}: {error}"
         return ("tool" if kind == "tool" else "invalid_params"), text, None
     if kind == "tool":
         if isinstance(error, ToolError):

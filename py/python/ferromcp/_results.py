@@ -16,7 +16,7 @@ from typing import Any
 from ._native import Json, dumps
 from .errors import SerializationError
 
-__all__ = ["completion", "plain", "prompt", "resource", "sampling", "tool"]
+__all__ = ["completion", "method", "plain", "prompt", "resource", "sampling", "tool"]
 
 ToolParts = tuple[bytes, bytes | None, bool, bytes | None]
 """Content array, structured content, is_error, `_meta`: each as JSON text."""
@@ -111,14 +111,20 @@ def _contents(value: Any, uri: str, mime_type: str | None) -> dict[str, Any]:
     return {"uri": uri, "mimeType": mime_type or "application/json", "text": text}
 
 
-def prompt(value: Any) -> tuple[str | None, bytes]:
-    """A prompt function's return value: description and `messages` array."""
+def prompt(value: Any) -> tuple[str | None, bytes, bytes | None]:
+    """A prompt function's return value: description, `messages` array, and the whole result where it has a
+    `_meta`.
+    """
     content = _content_module()
-    description = None
+    description, meta = None, None
     if content is not None and isinstance(value, content.PromptResult):
-        description, value = value.description, value.messages
+        description, meta, value = value.description, value.meta, value.messages
     items = value if isinstance(value, (list, tuple)) else [value]
-    return description, dumps([_message(item) for item in items], "messages")
+    messages = dumps([_message(item) for item in items], "messages")
+    if meta is None:
+        return description, messages, None
+    described = {} if description is None else {"description": description}
+    return description, messages, dumps({**described, "messages": Json(messages), "_meta": meta}, "result")
 
 
 def sampling(value: Any) -> list[Any]:
@@ -152,6 +158,14 @@ def completion(value: Any) -> tuple[bytes, int | None, bool | None]:
         total = len(values) if total is None else total
         values, more = values[:100], True
     return dumps(values, "values"), total, more
+
+
+def method(value: Any) -> bytes:
+    """The return value of a method of an extension as its result, which is a JSON object."""
+    text = b"{}" if value is None else dumps(value, "result")
+    if text.lstrip()[:1] != b"{":
+        raise SerializationError(f"result: must be an object, not {type(value).__name__}")
+    return text
 
 
 def _blocks(value: Any, *, dicts: bool = False) -> list[Any]:

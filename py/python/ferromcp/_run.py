@@ -12,12 +12,13 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._leave import GRACE, Guard, bound_exit, exit_code, leave_fork, leave_now
+from ._native import dumps
 from ._signals import Signals
 from .errors import ConfigurationError
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from ._native import Server as NativeServer
@@ -34,6 +35,8 @@ class Options(NamedTuple):
     debug: bool | None = None
     max_threads: int = 64
     loop: str = "auto"
+    task_store: str = "memory"
+    policy: Mapping[str, Any] | None = None
 
     def native(self, *, owns_process: bool) -> dict[str, Any]:
         """The form that the native module takes. Only a process that is ours may be ended by force."""
@@ -41,6 +44,8 @@ class Options(NamedTuple):
             "drain_ms": None if self.drain is None else round(self.drain * 1000),
             "max_threads": self.max_threads,
             "debug": self.debug,
+            "task_store": self.task_store,
+            "policy": None if self.policy is None else dumps(self.policy, "policy"),
             "grace_ms": round(GRACE * 1000) if owns_process else None,
         }
 

@@ -6,12 +6,12 @@ may have requests for it or not, is the engine's work. Imported only by servers 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, overload
 
 from . import _results
+from ._aio import refuse_loop
 from ._forms import form_of
 from ._native import Call, InputRequired, dumps, loads
 from .errors import InvalidAnswer
@@ -217,7 +217,8 @@ class ListRoots(Request[list[Root]]):
 
 class Pending(Generic[T]):
     """What was asked, for whoever needs the answer: `await` it in an async function, `wait()` for it in a
-    sync one. Nothing is sent before. What async functions await in one turn of the loop is one round.
+    sync one. Nothing is sent before. What an async function awaits together is one round for a modern client,
+    which is asked as a whole or not at all.
 
     Both raise:
         CapabilityNotDeclared: the client has not declared what this needs. A function that does not catch it
@@ -253,7 +254,7 @@ class Pending(Generic[T]):
         Raises:
             RuntimeError: this thread runs an event loop, which must not be blocked: await it.
         """
-        _refuse_loop()
+        refuse_loop()
         return self._answered(self._call.ask_and_wait(self._written(), self._timeout))
 
     def _written(self) -> list[tuple[str, str, bytes]]:
@@ -302,9 +303,3 @@ def _action(answer: JsonObject) -> Any:
     if action not in ("accept", "decline", "cancel"):
         raise InvalidAnswer(f'"action" must be "accept", "decline" or "cancel", not {action!r}')
     return action
-
-
-def _refuse_loop() -> None:
-    asyncio: Any = sys.modules.get("asyncio")
-    if asyncio is not None and asyncio._get_running_loop() is not None:
-        raise RuntimeError("wait() would block the event loop of this thread: await it")

@@ -64,6 +64,17 @@ def _parser() -> argparse.ArgumentParser:
         "--drain", type=float, default=5.0, metavar="SECONDS", help="what calls get at the end of input (5)"
     )
     run.add_argument("--debug", action="store_true", default=None, help="write every message to stderr")
+    run.add_argument(
+        "--ask",
+        choices=("held",),
+        help="let an app of another SDK ask modern clients in the middle of a call, which waits for them",
+    )
+    run.add_argument(
+        "--task-store",
+        default="memory",
+        metavar="URL",
+        help="where tasks are kept: memory, sqlite:PATH, redis://...",
+    )
     run.add_argument("--loop", default="auto", choices=("auto", "asyncio", "uvloop"), help="the event loop")
     for command in (run, explain):
         command.add_argument(
@@ -75,7 +86,15 @@ def _parser() -> argparse.ArgumentParser:
 def _run(app: Any, options: argparse.Namespace) -> None:
     from .run import run
 
-    run(app, road=options.road, drain=options.drain, debug=options.debug, loop=options.loop)
+    run(
+        app,
+        road=options.road,
+        ask=options.ask,
+        drain=options.drain,
+        debug=options.debug,
+        loop=options.loop,
+        task_store=options.task_store,
+    )
 
 
 def _explain(app: Any, options: argparse.Namespace) -> None:

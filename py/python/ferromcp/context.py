@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
 
-from ._native import Call
+from ._native import Call, dumps, loads
 
 if TYPE_CHECKING:
+    from ._tasks import BeginTask
     from .asking import ElicitResult, InputRequired, Pending, Request, Root, SampleResult
 
-__all__ = ["Context", "current_context"]
+__all__ = ["Context", "TraceContext", "current_context"]
 
 T = TypeVar("T")
 LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
@@ -34,6 +35,16 @@ class _Done:
 
 
 _DONE = _Done()
+
+
+class TraceContext(NamedTuple):
+    """The trace that a request belongs to, as its client wrote it: W3C Trace Context and W3C Baggage, and
+    whoever reads it has to expect anything (2026-07-28 `basic/index`, "OpenTelemetry trace context").
+    """
+
+    traceparent: str | None = None
+    tracestate: str | None = None
+    baggage: str | None = None
 
 
 class Context:
@@ -195,6 +206,35 @@ class Context:
         """The `state` of the last round by hand."""
         return self._call.request_state
 
+    def begin_task(self) -> BeginTask:
+        """Turn this call of a tool into a task, where its client takes tasks: the client gets the task at
+        once, and later, as its result, what the function returns. What has to be asked first is best asked
+        before.
+
+        Awaited, or after `.wait()`, the task's id; None where the call goes on as it is.
+        """
+        from ._tasks import BeginTask
+
+        return BeginTask(self._call)
+
+    @property
+    def task_id(self) -> str | None:
+        """The id of the task that this call is; None where it is none."""
+        return self._call.task_id
+
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> _Done:
+        """A notification of an extension that belongs to this request. Nothing is sent when that is over."""
+        self._call.notify(method, None if params is None else dumps(params, "params"))
+        return _DONE
+
+    def client_extension(self, name: str) -> dict[str, Any] | None:
+        """The settings with which the client declares an extension. None: it does not, so nothing of the
+        extension may be used with it.
+        """
+        extensions = self._call.client_capabilities.get("extensions")
+        settings = extensions.get(name) if isinstance(extensions, dict) else None
+        return settings if isinstance(settings, dict) else None
+
     @property
     def cancelled(self) -> bool:
         """The peer no longer wants the answer. Sync functions poll this; async ones get
@@ -210,6 +250,29 @@ class Context:
         that catches `asyncio.CancelledError` as well.
         """
         return self._call.cancel_reason
+
+    @property
+    def method(self) -> str:
+        """The request's method, such as `tools/call`."""
+        return self._call.method
+
+    @property
+    def name(self) -> str | None:
+        """The name of the tool or prompt, or the URI of the resource, that the request is about."""
+        params = self._params
+        name = params.get("name", params.get("uri"))
+        return name if isinstance(name, str) else None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of a tool or prompt, as the peer sent them."""
+        arguments = self._params.get("arguments")
+        return arguments if isinstance(arguments, dict) else {}
+
+    @property
+    def principal(self) -> str | None:
+        """Who has called, as far as it was verified; None over standard input and output."""
+        return self._call.principal
 
     @property
     def request_id(self) -> int | str:
@@ -235,6 +298,16 @@ class Context:
     def meta(self) -> dict[str, Any] | None:
         """The request's `_meta`."""
         return self._call.meta
+
+    @property
+    def trace_context(self) -> TraceContext:
+        """The trace that the request belongs to; what the client does not say is None."""
+        return TraceContext(*self._call.trace_context)
+
+    @property
+    def _params(self) -> dict[str, Any]:
+        params: dict[str, Any] = loads(self._call.params)
+        return params
 
     @property
     def native(self) -> Call:

@@ -34,7 +34,13 @@ class ToolError(FerroMCPError):
 
 
 class MCPError(FerroMCPError):
-    """A JSON-RPC error. Raised in host code it becomes the answer; raised by us it is the peer's answer."""
+    """A JSON-RPC error. Raised in host code it becomes the answer; raised by us it is the peer's answer.
+
+    `from_peer` says which: what the peer has answered to a question of ours, and host code does not catch, is
+    a failure of the function and not the answer of its call.
+    """
+
+    from_peer = False
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(code, message, data)

@@ -1,32 +1,34 @@
 """`Server`: what a user declares and runs.
 
-Decides when things are handed to the native server: declarations are kept here until `run()`, so that a
-`Server` made before a fork can run in the child, and go straight through while one is running.
+Decides what a server says of itself, how it is started, and what it serves beside its catalogue
+(`_catalogue.py`). The native server is made by `run()`, so that a `Server` made before a fork can run in the
+child.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from . import _declare
-from ._declare import Declared, Kind, Reentry
+from ._catalogue import Catalogue, F, Icons, Json
 from ._native import Server as NativeServer
 from ._native import dumps
 from .errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from ._extensions import Notified
+    from ._middleware import Middleware
     from ._run import Options
 
 __all__ = ["Server"]
 
-F = TypeVar("F", bound=Callable[..., Any])
 Told = TypeVar("Told", bound=Callable[[str], object])
-Json = Mapping[str, Any]
-Icons = Sequence[Mapping[str, Any]]
+Notice = TypeVar("Notice", bound=Callable[[dict[str, Any]], object])
+Wrapper = TypeVar("Wrapper", bound="Middleware")
 
 
-class Server:
+class Server(Catalogue):
     """An MCP server: declare tools, resources and prompts with its decorators, then `run()` it."""
 
     def __init__(
@@ -41,10 +43,13 @@ class Server:
         instructions: str | None = None,
         output_validation: Literal["strict", "warn", "off"] = "strict",
         state_keys: Sequence[bytes | str] | None = None,
+        tasks: Json | None = None,
+        policy: Json | None = None,
         config: Json | None = None,
     ) -> None:
         """`config` is merged over the engine's configuration: page size, cache hints, limits, revisions
-        ... `state_keys`: see `set_state_keys`.
+        ... `state_keys`: see `set_state_keys`. `tasks` says how tasks are kept: `ttlMs`, `maxTtlMs`, `pollMs`
+        ... `policy` has rate limits, limits of calls at once, timeouts and the audit log.
         """
         info = {
             "name": name,
@@ -54,6 +59,7 @@ class Server:
             "websiteUrl": website_url,
             "icons": icons,
         }
+        super().__init__()
         self.name = name
         self._config: dict[str, Any] = {
             "info": {key: value for key, value in info.items() if value is not None},
@@ -65,185 +71,13 @@ class Server:
             self._config["instructions"] = instructions
         if state_keys is not None:
             self._config["stateKeys"] = _in_base64(state_keys)
+        if tasks is not None:
+            self._config["tasks"] = tasks
         self._config.update(config or {})
-        self._declared: dict[tuple[str, str], Declared] = {}
+        self._policy = policy
         # By whether it is told of a subscription or of its end.
         self._told: dict[bool, Callable[[str], object]] = {}
-        self._running: NativeServer | None = None
-
-    # Tools
-
-    @overload
-    def tool(self, function: F, /) -> F: ...
-
-    @overload
-    def tool(
-        self,
-        function: str | None = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        annotations: Json | None = None,
-        icons: Icons | None = None,
-        meta: Json | None = None,
-        input_schema: Json | None = None,
-        output_schema: Json | None = None,
-        structured: bool | None = None,
-        reentry: Reentry = "replay",
-    ) -> Callable[[F], F]: ...
-
-    def tool(
-        self,
-        function: Callable[..., Any] | str | None = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        annotations: Json | None = None,
-        icons: Icons | None = None,
-        meta: Json | None = None,
-        input_schema: Json | None = None,
-        output_schema: Json | None = None,
-        structured: bool | None = None,
-        reentry: Reentry = "replay",
-    ) -> Any:
-        """Serve the decorated function as a tool: `@server.tool`, with options in parentheses.
-
-        `reentry` says what becomes of the function while a modern client is asked (`Context.elicit` ...):
-        with "replay" it ends, and runs again with the answers; with "held" it waits in this process.
-        """
-
-        def decorate(function: F) -> F:
-            self.add_tool(
-                function,
-                name=name,
-                title=title,
-                description=description,
-                annotations=annotations,
-                icons=icons,
-                meta=meta,
-                input_schema=input_schema,
-                output_schema=output_schema,
-                structured=structured,
-                reentry=reentry,
-            )
-            return function
-
-        if function is not None and not isinstance(function, str):
-            return decorate(function)
-        name = name or function
-        return decorate
-
-    def add_tool(
-        self,
-        function: Callable[..., Any],
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        annotations: Json | None = None,
-        icons: Icons | None = None,
-        meta: Json | None = None,
-        input_schema: Json | None = None,
-        output_schema: Json | None = None,
-        structured: bool | None = None,
-        reentry: Reentry = "replay",
-    ) -> None:
-        """Serve a function as a tool, also while the server is running."""
-        self._add(
-            _declare.tool(
-                function,
-                name=name,
-                title=title,
-                description=description,
-                annotations=annotations,
-                icons=icons,
-                meta=meta,
-                input_schema=input_schema,
-                output_schema=output_schema,
-                structured=structured,
-                reentry=reentry,
-            )
-        )
-
-    def remove_tool(self, name: str) -> bool:
-        """Stop serving a tool; False when there is none of this name."""
-        return self._remove("tool", name)
-
-    # Resources
-
-    def resource(
-        self,
-        uri: str,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        mime_type: str | None = None,
-        size: int | None = None,
-        annotations: Json | None = None,
-        icons: Icons | None = None,
-        meta: Json | None = None,
-        reentry: Reentry = "replay",
-    ) -> Callable[[F], F]:
-        """Serve the decorated function's value under a URI, or under every URI of a template such as
-        `mem://{id}`.
-        """
-        if callable(uri):
-            raise ConfigurationError('a resource needs its URI: @server.resource("mem://notes")')
-        return self._decorator(
-            self.add_resource,
-            uri=uri,
-            name=name,
-            title=title,
-            description=description,
-            mime_type=mime_type,
-            size=size,
-            annotations=annotations,
-            icons=icons,
-            meta=meta,
-            reentry=reentry,
-        )
-
-    def add_resource(
-        self,
-        function: Callable[..., Any],
-        uri: str,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        mime_type: str | None = None,
-        size: int | None = None,
-        annotations: Json | None = None,
-        icons: Icons | None = None,
-        meta: Json | None = None,
-        reentry: Reentry = "replay",
-    ) -> None:
-        """Serve a function as a resource or template, also while the server is running."""
-        self._add(
-            _declare.resource(
-                function,
-                uri,
-                name=name,
-                title=title,
-                description=description,
-                mime_type=mime_type,
-                size=size,
-                annotations=annotations,
-                icons=icons,
-                meta=meta,
-                reentry=reentry,
-            )
-        )
-
-    def remove_resource(self, uri: str) -> bool:
-        """Stop serving a resource or template; False when there is none under this URI."""
-        return self._remove("resource", uri) or self._remove("template", uri)
+        self._notified: Notified | None = None
 
     def resource_updated(self, uri: str) -> None:
         """Tell the peers that watch this resource that it has changed."""
@@ -281,91 +115,73 @@ class Server:
         function = self._told.get(subscribed)
         return None if function is None else function(uri)
 
-    # Prompts
+    # Round the functions
 
-    @overload
-    def prompt(self, function: F, /) -> F: ...
+    def middleware(self, function: Wrapper, /) -> Wrapper:
+        """Put the decorated function round every call of a tool, resource, prompt, completion or method; the
+        first one is the outermost.
 
-    @overload
-    def prompt(
-        self,
-        function: str | None = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        icons: Icons | None = None,
-        meta: Json | None = None,
-        reentry: Reentry = "replay",
-    ) -> Callable[[F], F]: ...
+        It takes the call's `Context` and `call_next`, and returns what is to be the function's value: what
+        `call_next()` gives (an async one awaits it), or something else. What it raises is as if the function
+        had raised it. A sync one runs on a thread, and so does a sync function inside of an async one.
 
-    def prompt(
-        self,
-        function: Callable[..., Any] | str | None = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        icons: Icons | None = None,
-        meta: Json | None = None,
-        reentry: Reentry = "replay",
-    ) -> Any:
-        """Serve the decorated function as a prompt: `@server.prompt`, with options in parentheses."""
+        Raises:
+            ConfigurationError: the server is running.
+        """
+        self.add_middleware(function)
+        return function
 
-        def decorate(function: F) -> F:
-            self.add_prompt(
-                function,
-                name=name,
-                title=title,
-                description=description,
-                icons=icons,
-                meta=meta,
-                reentry=reentry,
-            )
+    def add_middleware(self, function: Middleware) -> None:
+        """The same without a decorator."""
+        self._only_before("middleware")
+        self._middleware.append(function)
+
+    # Extensions
+
+    def extension(self, name: str, settings: Json | None = None) -> None:
+        """Declare an extension with its settings (2026-07-28 `basic/versioning`, "Extension Negotiation").
+        Older clients know no extensions and are not told of it; its methods are there for them.
+
+        Raises:
+            ConfigurationError: the server is running.
+        """
+        self._only_before("an extension")
+        capabilities = self._config["capabilities"]
+        extensions = {**capabilities.get("extensions", {}), name: settings or {}}
+        self._config["capabilities"] = {**capabilities, "extensions": extensions}
+
+    def method(self, name: str, /) -> Callable[[F], F]:
+        """Serve the decorated function as a method that is none of MCP. Its parameters are those of the
+        request, what it returns is the result, an object.
+        """
+        return self._decorator(self.add_method, name=name)
+
+    def add_method(self, function: Callable[..., Any], name: str) -> None:
+        """The same without a decorator.
+
+        Raises:
+            ConfigurationError: the server is running, or there is such a method already.
+        """
+        self._only_before("a method")
+        self._add(_declare.method(function, name))
+
+    def on_notification(self, method: str, /) -> Callable[[Notice], Notice]:
+        """Call the decorated function with the parameters of each notification of an extension. Otherwise as
+        `on_subscribed`.
+        """
+        from ._extensions import Notified
+
+        def decorate(function: Notice) -> Notice:
+            if self._notified is None:
+                self._notified = Notified()
+                if self._running is not None:
+                    self._running.set_notification_handler(self._notified)
+            if method in self._notified.functions:
+                raise ConfigurationError(f"notification {method!r} has a function already")
+            self._notified.functions[method] = function
             return function
 
-        if function is not None and not isinstance(function, str):
-            return decorate(function)
-        name = name or function
         return decorate
-
-    def add_prompt(
-        self,
-        function: Callable[..., Any],
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        icons: Icons | None = None,
-        meta: Json | None = None,
-        reentry: Reentry = "replay",
-    ) -> None:
-        """Serve a function as a prompt, also while the server is running."""
-        self._add(
-            _declare.prompt(
-                function,
-                name=name,
-                title=title,
-                description=description,
-                icons=icons,
-                meta=meta,
-                reentry=reentry,
-            )
-        )
-
-    def remove_prompt(self, name: str) -> bool:
-        """Stop serving a prompt; False when there is none of this name."""
-        return self._remove("prompt", name)
-
-    def completion(self, ref: str, argument: str, /) -> Callable[[F], F]:
-        """Complete one argument of a prompt (by name) or of a resource template (by its URI template)."""
-        return self._decorator(self.add_completion, ref=ref, argument=argument)
-
-    def add_completion(self, function: Callable[..., Any], ref: str, argument: str) -> None:
-        """Complete an argument with a function from the text so far to the values that fit."""
-        self._add(_declare.completion(function, ref, argument))
 
     # Asking
 
@@ -394,20 +210,22 @@ class Server:
         debug: bool | None = None,
         max_threads: int = 64,
         loop: Literal["auto", "asyncio", "uvloop"] = "auto",
+        task_store: str = "memory",
     ) -> None:
         """Serve on stdin and stdout until the input ends.
 
         `drain` is the number of seconds that running calls get after that: 5, unless the limits in `config`
         say otherwise. `debug` (or `MCP_DEBUG=1`) writes every message to stderr; `max_threads` bounds the
-        threads that blocked sync functions may hold.
+        threads that blocked sync functions may hold. `task_store` is where tasks are kept: "memory" (they end
+        with the process), "sqlite:PATH" or "redis://HOST:PORT/DATABASE".
         SIGTERM and SIGINT end the process in good order with 143 and 130.
         """
         from . import _run
 
-        options = self._options(transport, drain, debug, max_threads, loop)
-        native = self._start()
+        options = self._options(transport, drain, debug, max_threads, loop, task_store)
+        native, needs_loop = self._start()
         try:
-            _run.run(native, options, on_loop=any(item.needs_loop for item in self._declared.values()))
+            _run.run(native, options, on_loop=needs_loop)
         finally:
             self._running = None
 
@@ -418,63 +236,56 @@ class Server:
         drain: float | None = None,
         debug: bool | None = None,
         max_threads: int = 64,
+        task_store: str = "memory",
     ) -> None:
         """`run()` inside a loop that is running already; returns when the input has ended and calls are
         done.
         """
         from . import _run
 
-        options = self._options(transport, drain, debug, max_threads, "auto")
-        native = self._start()
+        options = self._options(transport, drain, debug, max_threads, "auto", task_store)
+        native, _ = self._start()
         try:
             await _run.serve(native, options)
         finally:
             self._running = None
 
     def _options(
-        self, transport: str, drain: float | None, debug: bool | None, max_threads: int, loop: str
+        self,
+        transport: str,
+        drain: float | None,
+        debug: bool | None,
+        max_threads: int,
+        loop: str,
+        task_store: str,
     ) -> Options:
         from . import _run
 
         if transport != "stdio":
             raise ConfigurationError(f"transport {transport!r}: only 'stdio' is served")
-        return _run.Options(drain=drain, debug=debug, max_threads=max_threads, loop=loop)
+        return _run.Options(drain, debug, max_threads, loop, task_store, self._policy)
 
-    def _start(self) -> NativeServer:
+    def _start(self) -> tuple[NativeServer, bool]:
+        """The native server with all that is declared, and whether some of it needs a loop."""
         from . import _run
 
         if self._running is not None and not self._running.forked:
             raise ConfigurationError(f"server {self.name!r} is running already")
         _run.refuse_closed_streams()
-        native = NativeServer(dumps(self._config))
-        for item in self._declared.values():
-            native.add(item.kind, item.definition, item.handler)
+        methods = [key for kind, key in self._declared if kind == "method"]
+        extra = [*self._config.get("extraMethods", []), *methods]
+        native = NativeServer(dumps({**self._config, "extraMethods": extra}))
+        needs_loop = self._hand_over(native)
         if self._told:
             native.set_subscription_handler(self._subscription)
+        if self._notified is not None:
+            native.set_notification_handler(self._notified)
         self._running = native
-        return native
+        return native, needs_loop
 
-    def _add(self, item: Declared) -> None:
-        place = item.kind, item.key
-        if place in self._declared:
-            raise ConfigurationError(f"{item.kind} {item.key!r} is declared already")
-        if self._running is not None:
-            self._running.add(item.kind, item.definition, item.handler)
-        self._declared[place] = item
-
-    def _remove(self, kind: Kind, key: str) -> bool:
-        known = self._declared.pop((kind, key), None) is not None
-        if known and self._running is not None:
-            self._running.remove(kind, key)
-        return known
-
-    @staticmethod
-    def _decorator(add: Callable[..., None], **options: Any) -> Callable[[F], F]:
-        def decorate(function: F) -> F:
-            add(function, **options)
-            return function
-
-        return decorate
+    def _only_before(self, what: str) -> None:
+        if self._running is not None and not self._running.forked:
+            raise ConfigurationError(f"{what} is declared before the server runs")
 
 
 def _in_base64(keys: Sequence[bytes | str]) -> list[str]:

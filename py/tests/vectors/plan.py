@@ -82,7 +82,7 @@ def cases(vector: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Names, list[
         server = resolve({**SHARED, **vector.get("server", {})}, names)
         names["identity"] = {"io.modelcontextprotocol/serverInfo": server["info"]}
         # A whole step may be a name. What is bound later stands inside of steps.
-        steps = [resolve(step, names) if isinstance(step, str) else step for step in vector["steps"]]
+        steps = [names[step[1:]] if isinstance(step, str) else step for step in vector["steps"]]
         yield server, names, steps
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..errors import ConfigurationError
 from .kinds import Kind
 from .roads import Explanation
 
@@ -16,6 +17,9 @@ __all__ = ["Adapter", "adapt"]
 
 class Adapter(Protocol):
     """An app made ready for the engine. Used in this order: `config`, `bind`, `lifespan`."""
+
+    holds: bool
+    """Whether modern clients can be asked in a call, which waits for them. Set before `bind`."""
 
     def config(self) -> bytes:
         """The engine's configuration as JSON text."""
@@ -30,8 +34,20 @@ class Adapter(Protocol):
         ...
 
 
-def adapt(app: Any, choice: Explanation) -> Adapter:
-    """The adapter for `app` on the road chosen. Imports only what that road needs."""
+def adapt(app: Any, choice: Explanation, *, holds: bool = False) -> Adapter:
+    """The adapter for `app` on the road chosen. Imports only what that road needs.
+
+    Raises:
+        ConfigurationError: `holds`, and the road is one on which the SDK writes the answers itself.
+    """
+    if holds and choice.road == "streams":
+        raise ConfigurationError(f"ask='held' is not to be had on this road ({choice})")
+    adapter = _adapted(app, choice)
+    adapter.holds = holds
+    return adapter
+
+
+def _adapted(app: Any, choice: Explanation) -> Adapter:
     if choice.kind == Kind.FASTMCP.value:
         from .fastmcp4 import adapt_fastmcp
 

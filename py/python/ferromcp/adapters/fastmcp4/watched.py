@@ -63,7 +63,7 @@ class MiddlewareAdapter(FastMCPHandlerAdapter):
                     self.workers.close()
 
     def channel(self, call: Call) -> CallChannel:
-        return _NoticingCall(call, self._progress, self.lane)
+        return _NoticingCall(call, self._progress, self.lane, holds=self.holds)
 
     def stream_channel(self, native: NativeServer, stream: int) -> StreamChannel:
         return _NoticingStream(native, stream, self._progress, self.lane)
@@ -170,8 +170,9 @@ class _Noticing:
 class _NoticingCall(_Noticing, CallChannel):
     __slots__ = ("_lane",)
 
-    def __init__(self, call: Call, progress: Progress, lane: Lane) -> None:
-        super().__init__(call, progress, modern=call.protocol_version in MODERN_PROTOCOL_VERSIONS)
+    def __init__(self, call: Call, progress: Progress, lane: Lane, *, holds: bool) -> None:
+        modern = call.protocol_version in MODERN_PROTOCOL_VERSIONS
+        super().__init__(call, progress, modern=modern, holds=holds)
         self._lane = lane
 
 

@@ -16,7 +16,7 @@ from mcp.shared.dispatcher import CallOptions, ProgressFnT
 from mcp.shared.exceptions import MCPError as SdkError
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.transport_context import TransportContext
-from mcp_types import INVALID_REQUEST, REQUEST_TIMEOUT
+from mcp_types import INVALID_REQUEST, MISSING_REQUIRED_CLIENT_CAPABILITY, REQUEST_TIMEOUT
 from opentelemetry.propagate import inject
 
 from ...errors import CapabilityNotDeclared, FerroMCPError, NoBackChannel
@@ -135,28 +135,56 @@ async def _request(
     return result
 
 
+async def _ask_held(
+    call: Call, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None
+) -> dict[str, Any]:
+    """One question to a modern client: its request is answered with it, and the call waits for the retry."""
+    try:
+        with anyio.fail_after((opts or {}).get("timeout")):
+            (answer,) = await call.ask([("", method, encode(params or {}))])
+    except TimeoutError:
+        raise SdkError(code=REQUEST_TIMEOUT, message=f"Request {method!r} timed out") from None
+    except CapabilityNotDeclared as error:
+        required: dict[str, Any] = {}
+        for name in reversed(error.capability.split(".")):
+            required = {name: required}
+        raise SdkError(
+            code=MISSING_REQUIRED_CLIENT_CAPABILITY,
+            message=_UNDECLARED.get(method, str(error)),
+            data={"requiredCapabilities": required},
+        ) from None
+    except FerroMCPError as error:
+        raise SdkError(code=INVALID_REQUEST, message=str(error)) from None
+    if isinstance(answer, Exception):
+        raise from_engine(answer)
+    result: dict[str, Any] = decode(answer)
+    return result
+
+
 class CallChannel:
     """One request being served: the SDK's `DispatchContext`."""
 
-    __slots__ = ("_cancelled", "_over", "_progress", "call", "modern")
+    __slots__ = ("_cancelled", "_holds", "_over", "_progress", "call", "modern")
 
     # Nothing is attached to a message that came over a pipe.
     message_metadata = None
 
-    def __init__(self, call: Call, progress: Progress, *, modern: bool) -> None:
+    def __init__(self, call: Call, progress: Progress, *, modern: bool, holds: bool = False) -> None:
+        """`holds`: a modern client is asked too, and the call waits for it."""
         self.call = call
         self.modern = modern
+        self._holds = holds
         self._progress = progress
         self._over = False
         self._cancelled: anyio.Event | None = None
 
     @property
     def transport(self) -> TransportContext:
-        return _ONE_WAY if self.modern else DUPLEX
+        return _ONE_WAY if self.modern and not self._holds else DUPLEX
 
     @property
     def can_send_request(self) -> bool:
-        return not (self.modern or self._over)
+        return not self._over and (self._holds or not self.modern)
 
     @property
     def request_id(self) -> int | str | None:
@@ -181,6 +209,8 @@ class CallChannel:
     ) -> dict[str, Any]:
         if not self.can_send_request:
             raise NoBackChannelError(method)
+        if self.modern:
+            return await _ask_held(self.call, method, params, opts)
         return await _request(self.call.request, self._progress, method, params, opts)
 
     async def notify(

@@ -72,6 +72,9 @@ class Peer:
 class RunnerAdapter:
     """Serves a low-level `Server` by its own runner."""
 
+    # Modern clients are asked too, and the call waits for them (`ferromcp.run(app, ask="held")`).
+    holds = False
+
     def __init__(self, server: Server[Any]) -> None:
         self.server = server
         self.state: Any = None
@@ -171,7 +174,8 @@ class RunnerAdapter:
 
     def channel(self, call: Call) -> CallChannel:
         """The way back to the peer that belongs to one request."""
-        return CallChannel(call, self._progress, modern=call.protocol_version in MODERN_PROTOCOL_VERSIONS)
+        modern = call.protocol_version in MODERN_PROTOCOL_VERSIONS
+        return CallChannel(call, self._progress, modern=modern, holds=self.holds)
 
     def stream_channel(self, native: NativeServer, stream: int) -> StreamChannel:
         """The way back to a peer outside of its requests."""

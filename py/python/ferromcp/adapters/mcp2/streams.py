@@ -42,6 +42,8 @@ Message = dict[str, Any]
 class StreamsAdapter:
     """Serves a low-level `Server` by its own `run`."""
 
+    holds = False
+
     def __init__(self, server: Server[Any]) -> None:
         self.server = server
         self._native: NativeServer | None = None
