@@ -65,6 +65,6 @@ pub use server::{
     AnswerFacts, AnswerKind, AskKey, Asked, CacheHints, CacheScope, Call, CallLimits, CancelReason, CapabilityConfig,
     CatalogueKind, Diagnostic, DiagnosticKind, Event, InputRequest, ListKind, Millis, OutgoingError, OutgoingKey,
     Output, OutputValidation, Reentry, Reply, RequestKey, Server, ServerConfig, StateKey, StoreKey, StreamId, Target,
-    TaskSupport, TasksConfig, Watch,
+    TasksConfig, Watch,
 };
 pub use wire::{Era, Revision};

@@ -116,7 +116,7 @@ fn answers_are_told_to_whoever_asks() {
     let key = start(&mut pair, "2");
     assert!(pair.answer_text(key, "four"));
     let answer = answered(&mut pair);
-    assert_eq!((answer.kind, &answer.text, &answer.task), (AnswerKind::Result, &None, &None));
+    assert_eq!((answer.kind, &answer.text, &answer.task_id), (AnswerKind::Result, &None, &None));
 
     pair.server.watch_answers(Watch::Text);
     let key = start(&mut pair, "3");
@@ -189,7 +189,7 @@ fn the_end_of_a_task_is_told_with_its_id() {
     pair.server.watch_answers(Watch::Facts);
     let (id, key) = task(&mut pair);
     assert_eq!(pair.server.respond(key, Reply::Text { text: "done", is_error: false }, pair.now), Ok(true));
-    assert_eq!(answered(&mut pair).task, Some(id));
+    assert_eq!(answered(&mut pair).task_id, Some(id));
 }
 
 /// What a person is asked may take its time: only the total counts meanwhile.

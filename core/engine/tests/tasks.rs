@@ -507,6 +507,27 @@ fn a_call_may_become_a_task_while_it_runs() {
 }
 
 #[test]
+fn a_server_without_tasks_begins_none_unless_it_declares_them() {
+    for (declared, begins) in [(false, false), (true, true)] {
+        let mut config = ServerConfig::new("s", "1");
+        if declared {
+            config.capabilities.declare("extensions", r#"{"io.modelcontextprotocol/tasks":{}}"#);
+        }
+        let mut pair = Pair::new(config).expect("a good configuration");
+        pair.server.add_tool(r#"{"name":"quick","inputSchema":{"type":"object"}}"#, 0, 0).expect("a good tool");
+        pair.advance(20);
+        send(&mut pair, 1, "tools/call", json!({"name": "quick"}));
+        let call = pair.take_call();
+        assert_eq!(pair.server.begin_task(call.key, 0), Ok(begins));
+        pair.drain();
+        if begins {
+            let id = taken(&mut pair)["result"]["taskId"].as_str().expect("an id").to_owned();
+            assert_eq!(get(&mut pair, &id)["status"], "working");
+        }
+    }
+}
+
+#[test]
 fn tasks_are_bounded_and_given_time_when_the_input_ends() {
     let mut config = ServerConfig::new("s", "1");
     config.limits.max_tasks = 1;

@@ -125,6 +125,7 @@ fn extensions_are_named_with_a_prefix() {
     }
 }
 
+// requirement: version-extension-fallback
 #[test]
 fn a_page_is_a_resource_that_its_tool_points_at() {
     let view = AppView::new("ui://clock/view.html", "Clock", "<p>é</p>")

@@ -103,7 +103,7 @@ fn the_first_is_the_outermost() {
     let outcome = seen.end();
     seen.expect(&["outer before ok", "inner before ok", "inner leave", "outer leave", "inner after", "outer after"]);
     assert_eq!((outcome.end, outcome.refused, outcome.bytes), (End::Result, false, 4));
-    assert_eq!((outcome.text.as_deref(), outcome.task), (Some("fine"), None));
+    assert_eq!((outcome.text.as_deref(), outcome.task_id), (Some("fine"), None));
 }
 
 #[test]
@@ -360,6 +360,8 @@ fn a_wrong_policy_starts_no_server() {
         r#"{"rate":{}}"#,
         r#"{"rateLimits":{"a":{"calls":0,"periodMs":1}}}"#,
         r#"{"rateLimits":{"a":{"calls":1,"periodMs":1,"by":["day"]}}}"#,
+        r#"{"rateLimits":{"a":{"calls":1,"periodMs":18446744073709551615}}}"#,
+        r#"{"rateLimits":{"a":{"calls":1,"periodMs":86400000,"burst":4294967295}}}"#,
         r#"{"concurrency":{"a":{"most":0}}}"#,
         r#"{"audit":{}}"#,
         r#"{"audit":{"stderr":true,"redact":["password"]}}"#,

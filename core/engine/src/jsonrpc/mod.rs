@@ -1,8 +1,8 @@
 //! JSON-RPC 2.0: from one line of bytes to an envelope, and back to text.
 //!
 //! Decides what a message *is* (request, notification, response, batch, or a fault and its code). What a method means,
-//! and in which revision, is decided in [`crate::wire`] and [`crate::server`]. A message is read in one pass
-//! ([`cursor`]); everything after that cuts slices out of it, so that ids, parameters and results travel byte for byte.
+//! and in which revision, is decided in `wire` and `server`. A message is read in one pass
+//! (`cursor`); everything after that cuts slices out of it, so that ids, parameters and results travel byte for byte.
 
 pub(crate) mod check;
 pub(crate) mod cursor;

@@ -6,7 +6,7 @@ use super::event::{DiagnosticKind, Millis};
 use crate::error::LocalError;
 
 impl Server {
-    /// Adds a tool: the JSON of a `Tool` as the newest revision writes it. `tag` comes back in [`Target::Tool`].
+    /// Adds a tool: the JSON of a `Tool` as the newest revision writes it. `tag` comes back in [`Target::Tool`](crate::Target::Tool).
     ///
     /// # Errors
     /// [`LocalError::Definition`] naming the tool and what is wrong: no name, no input schema, a schema that is not
@@ -16,7 +16,7 @@ impl Server {
         self.added(added, ListKind::Tools, now)
     }
 
-    /// Adds a resource: the JSON of a `Resource`. `tag` comes back in [`Target::Resource`].
+    /// Adds a resource: the JSON of a `Resource`. `tag` comes back in [`Target::Resource`](crate::Target::Resource).
     ///
     /// # Errors
     /// [`LocalError::Definition`].
@@ -25,7 +25,7 @@ impl Server {
         self.added(added, ListKind::Resources, now)
     }
 
-    /// Adds a resource template: the JSON of a `ResourceTemplate`. `tag` comes back in [`Target::Template`].
+    /// Adds a resource template: the JSON of a `ResourceTemplate`. `tag` comes back in [`Target::Template`](crate::Target::Template).
     ///
     /// # Errors
     /// [`LocalError::Definition`], also for a template that RFC 6570 does not allow.
@@ -34,7 +34,7 @@ impl Server {
         self.added(added, ListKind::Resources, now)
     }
 
-    /// Adds a prompt: the JSON of a `Prompt`. `tag` comes back in [`Target::Prompt`].
+    /// Adds a prompt: the JSON of a `Prompt`. `tag` comes back in [`Target::Prompt`](crate::Target::Prompt).
     ///
     /// # Errors
     /// [`LocalError::Definition`].

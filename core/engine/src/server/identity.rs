@@ -122,10 +122,15 @@ impl Server {
             Needs::Prompts => declared("prompts") || own && !self.catalogue.prompts.is_empty(),
             Needs::Completions => declared("completions"),
             Needs::Logging => declared("logging"),
-            Needs::Tasks => own && self.catalogue.has_tasks(),
+            Needs::Tasks => own && (self.catalogue.has_tasks() || self.declares_tasks()),
             Needs::Subscribe if declared("resources") => self.config.capabilities.flag("resources", "subscribe"),
             Needs::Subscribe => has_resources,
         }
+    }
+
+    /// Whether tasks are declared by hand, for calls that become one while they run.
+    fn declares_tasks(&self) -> bool {
+        self.config.capabilities.get("extensions").is_some_and(tasks::is_among)
     }
 
     /// Whether the server tells of changes of a list.

@@ -39,7 +39,7 @@ pub use event::{
     RequestKey, StreamId, Target,
 };
 pub use rounds::{Asked, InputRequest, Reentry};
-pub use tasks::{StoreKey, TaskSupport, TasksConfig};
+pub use tasks::{StoreKey, TasksConfig};
 pub use watched::{AnswerFacts, AnswerKind, Watch};
 
 use crate::entropy::Entropy;

@@ -29,8 +29,8 @@ pub struct AnswerFacts {
     pub bytes: usize,
     /// Where [`Watch::Text`] was asked for: the JSON of its main part, or the text of a text block or an error.
     pub text: Option<String>,
-    /// The task that it ends.
-    pub task: Option<String>,
+    /// The id of the task that it ends.
+    pub task_id: Option<String>,
 }
 
 /// What an answer says.
@@ -104,9 +104,9 @@ impl Server {
     }
 
     fn facts(&self, call: RequestKey, kind: AnswerKind, text: &str, rest: usize) -> AnswerFacts {
-        let task = self.task_id(call).map(str::to_owned);
+        let task_id = self.task_id(call).map(str::to_owned);
         let bytes = text.len() + rest;
-        AnswerFacts { kind, bytes, text: (self.watch == Watch::Text).then(|| text.to_owned()), task }
+        AnswerFacts { kind, bytes, text: (self.watch == Watch::Text).then(|| text.to_owned()), task_id }
     }
 
     pub(super) fn tell_answered(&mut self, key: RequestKey, answer: Option<AnswerFacts>) {

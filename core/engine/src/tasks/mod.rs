@@ -3,7 +3,7 @@
 //! What a task is and how it may change is decided here, without I/O: [`TaskRecord`] is what a store keeps, [`TaskChange`]
 //! what may be asked of it, and [`apply`] the one place where the rules are, so that a map, a file and a server on the
 //! network give the same answers. [`StoreRequest`] and [`StoreOutcome`] are the conversation with a store, as values.
-//! The stores themselves are the runtime's; how a peer is told of a task is decided in [`crate::wire`].
+//! The stores themselves are the runtime's; how a peer is told of a task is decided in `wire`.
 //!
 //! The life of a task, in both of its specifications (2025-11-25 `basic/utilities/tasks`, "Task Status Lifecycle";
 //! extension `io.modelcontextprotocol/tasks`, "Task Status"):

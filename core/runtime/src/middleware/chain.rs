@@ -93,7 +93,7 @@ impl Chain {
             entered: 0,
             refused: false,
             since_us: now_us,
-            task: facts.task().map(str::to_owned),
+            task: facts.task_id().map(str::to_owned),
             stage: Stage::Entering,
         };
         self.open.insert(call.key, open);
@@ -119,7 +119,7 @@ impl Chain {
             duration: open.duration(now_us),
             bytes: answer.bytes,
             text: answer.text,
-            task: answer.task.or_else(|| open.task.clone()),
+            task_id: answer.task_id.or_else(|| open.task.clone()),
         })
     }
 
@@ -193,7 +193,7 @@ impl Outcome {
             duration: open.duration(now_us),
             bytes: 0,
             text: None,
-            task: open.task.clone(),
+            task_id: open.task.clone(),
         }
     }
 }

@@ -94,8 +94,8 @@ impl CallFacts {
         self.definition.as_ref()
     }
 
-    /// The task that the call is, if it is one already.
-    pub fn task(&self) -> Option<&str> {
+    /// The id of the task that the call is, if it is one already.
+    pub fn task_id(&self) -> Option<&str> {
         self.task.as_deref()
     }
 
@@ -135,8 +135,8 @@ pub struct Outcome {
     pub bytes: usize,
     /// The answer's main part, where [`super::Middleware::wants_text`]: the text of a text block or an error, else JSON.
     pub text: Option<String>,
-    /// The task that it was.
-    pub task: Option<String>,
+    /// The id of the task that it was.
+    pub task_id: Option<String>,
 }
 
 /// How a call ended.

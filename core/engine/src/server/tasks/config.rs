@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 /// Whether a tool's calls may be tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TaskSupport {
+pub(crate) enum TaskSupport {
     /// Never; what the wire calls `forbidden`.
     #[default]
     Never,

@@ -14,7 +14,8 @@ mod follow;
 mod methods;
 mod run;
 
-pub use config::{TaskSupport, TasksConfig};
+pub(super) use config::TaskSupport;
+pub use config::TasksConfig;
 use follow::Following;
 pub(super) use methods::with_related;
 pub(super) use run::Run;
@@ -25,6 +26,7 @@ use super::inflight::After;
 use crate::error::{LocalError, PeerError};
 use crate::jsonrpc::write;
 use crate::tasks::{StoreOutcome, StoreRequest, TaskRecord};
+use crate::wire::method::{Method, Needs};
 use changes::Changes;
 use std::collections::{BTreeMap, HashMap};
 
@@ -134,14 +136,17 @@ impl Server {
     /// Turns a running call into a task: its request is answered with the task as soon as that is kept, and the call goes
     /// on; [`Event::TaskBegun`] tells. What has to be asked of the client first is best asked before (extension, "Task
     /// Creation": SHOULD). False: its client can't take a task for an answer (it has not declared the extension, or belongs
-    /// to an era where the client decides), or the call is over, held, or a task already.
+    /// to an era where the client decides), the server does not offer tasks (no tool may run as one, and the extension is not
+    /// declared), or the call is over, held, or a task already.
     ///
     /// # Errors
     /// [`LocalError::NoEntropy`], [`LocalError::Limit`].
     pub fn begin_task(&mut self, call: RequestKey, now: Millis) -> Result<bool, LocalError> {
         let Some(record) = self.requests.get(call) else { return Ok(false) };
-        let takes = record.revision.is_modern() && declares_tasks(record.capabilities().unwrap_or("{}"));
-        let is_tool = record.method.known() == Some(crate::wire::method::Method::ToolsCall);
+        let takes = self.offers(Needs::Tasks)
+            && record.revision.is_modern()
+            && declares_tasks(record.capabilities().unwrap_or("{}"));
+        let is_tool = record.method.known() == Some(Method::ToolsCall);
         let begins = |pending: &Pending| matches!(pending, Pending::Create { key, .. } if *key == call);
         if !takes || !is_tool || record.is_held() || record.run.is_some() || self.tasks.pending.values().any(begins) {
             return Ok(false);
@@ -266,7 +271,12 @@ impl Server {
 /// Whether a modern client takes tasks for answers.
 pub(super) fn declares_tasks(capabilities: &str) -> bool {
     use crate::jsonrpc::scan;
-    let Ok([Some(extensions)]) = scan::pick(capabilities, ["extensions"]) else { return false };
+    matches!(scan::pick(capabilities, ["extensions"]), Ok([Some(extensions)]) if is_among(extensions))
+}
+
+/// Whether an object of extensions has this one.
+pub(super) fn is_among(extensions: &str) -> bool {
+    use crate::jsonrpc::scan;
     matches!(scan::pick(extensions, [EXTENSION]), Ok([Some(value)]) if scan::is_object(value))
 }
 

@@ -112,7 +112,7 @@ impl Audit {
             // To the microsecond, which is what is measured.
             duration_ms: outcome.duration.as_micros() as f64 / 1_000.0,
             bytes: outcome.bytes,
-            task: outcome.task.as_deref(),
+            task: outcome.task_id.as_deref(),
             traceparent: call.trace_context().traceparent,
         })
     }

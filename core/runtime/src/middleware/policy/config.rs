@@ -8,6 +8,10 @@ use std::collections::BTreeMap;
 /// `server/tools`, "Tool Names"), and enough for most URIs.
 const LONGEST_NAME: usize = 1_024;
 
+/// Milliseconds in which a burst is given back at the latest. Ten years: the limiter counts nanoseconds in 64 bits, and nobody
+/// waits that long.
+const LONGEST_REFILL_MS: u128 = 10 * 365 * 86_400_000;
+
 /// A whole policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
@@ -168,6 +172,10 @@ impl PolicyConfig {
         for (name, limit) in &self.rate_limits {
             if limit.calls == 0 || limit.period_ms == 0 || limit.burst == Some(0) {
                 return Err(format!("rateLimits.{name}: calls, periodMs and burst must be at least 1"));
+            }
+            let burst = u128::from(limit.burst.unwrap_or(limit.calls));
+            if u128::from(limit.period_ms) * burst / u128::from(limit.calls) > LONGEST_REFILL_MS {
+                return Err(format!("rateLimits.{name}: a burst must be given back within ten years"));
             }
         }
         if let Some((name, _)) = self.concurrency.iter().find(|(_, limit)| limit.most == 0) {
