@@ -105,6 +105,21 @@ static void ask(fmcp_call *call, void *user_data) {
     fmcp_error_free(error);
 }
 
+/* Takes its time. Its definition says that calls may be tasks: a client that takes those has its answer at once, and comes for the
+ * report later. The handler is written like any other. */
+static void report(fmcp_call *call, void *user_data) {
+    (void)user_data;
+    const int64_t pages = integer(call, "pages");
+    char line[64];
+    for (int64_t page = 1; page <= pages && !fmcp_call_is_cancelled(call); page++) {
+        sleep_ms(10);
+        snprintf(line, sizeof line, "page %" PRId64, page);
+        fmcp_call_report_progress(call, (double)page, (double)pages, fmcp_text_of(line), NULL);
+    }
+    snprintf(line, sizeof line, "%" PRId64 " pages", pages);
+    fmcp_call_respond_text(call, fmcp_text_of(line), NULL);
+}
+
 /* One handler may serve several things: here the text that it is given as user data. */
 static void about(fmcp_call *call, void *user_data) {
     fmcp_call_respond_text(call, fmcp_text_of((const char *)user_data), NULL);
@@ -157,6 +172,10 @@ static const struct {
     {"{\"name\":\"progress\",\"description\":\"Report progress n times\",\"inputSchema\":{\"type\":\"object\","
      "\"properties\":{\"n\":{\"type\":\"integer\",\"minimum\":0}},\"required\":[\"n\"]}}",
      progress},
+    {"{\"name\":\"report\",\"description\":\"Write a report of so many pages\",\"inputSchema\":{\"type\":\"object\","
+     "\"properties\":{\"pages\":{\"type\":\"integer\",\"minimum\":0}},\"required\":[\"pages\"]},"
+     "\"execution\":{\"taskSupport\":\"optional\"}}",
+     report},
     {"{\"name\":\"ask\",\"description\":\"Ask the user for a name\",\"inputSchema\":{\"type\":\"object\"}}", ask},
 };
 

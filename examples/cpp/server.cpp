@@ -73,6 +73,21 @@ static void define(ferromcp::Server &server) {
         return action == FMCP_ACTION_ACCEPT ? *content : "The user does not want to say.";
     });
 
+    // Takes its time. The definition says that calls may be tasks: a client that takes those has its answer at once, and comes
+    // for the report later.
+    server.tool(R"({"name":"report","description":"Write a report of so many pages","inputSchema":{"type":"object",
+                    "properties":{"pages":{"type":"integer","minimum":0}},"required":["pages"]},
+                    "execution":{"taskSupport":"optional"}})",
+                [](Call &call) {
+                    const auto pages = call.integer("pages");
+                    for (std::int64_t page = 1; page <= pages && !call.is_cancelled(); page++) {
+                        std::this_thread::sleep_for(milliseconds(10));
+                        call.report_progress(static_cast<double>(page), static_cast<double>(pages),
+                                             "page " + std::to_string(page));
+                    }
+                    return std::to_string(pages) + " pages";
+                });
+
     server.resource(R"({"uri":"example://about","name":"about","mimeType":"text/plain"})",
                     [](Call &) { return "An example server of FerroMCP."; });
 

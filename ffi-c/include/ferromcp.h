@@ -45,6 +45,10 @@
  * wait instead. What a user declines or closes is an answer, not an error. fmcp_call_input_required() is for code that keeps its
  * own account of where it is.
  *
+ * Tasks. A call whose answer takes long can be a task: its client gets the task at once, and fetches the result later. Whether
+ * calls of a tool are, its definition says ("execution":{"taskSupport":"optional"}); fmcp_call_begin_task() makes one of a
+ * call that runs. The handler is written as ever, and asks as ever. fmcp_server_set_task_store() says where tasks are kept.
+ *
  * User data. What a handler is called with may have a `destroy` function. It is called once, on any thread, when the data is
  * not needed any more. Where the function that takes the data fails, the data stays yours and is not destroyed.
  *
@@ -52,7 +56,7 @@
  * what arrives, and after every input, every answer and every timeout take outputs with fmcp_engine_poll() until there are
  * none: send what is FMCP_EVENT_TRANSMIT, answer what is FMCP_EVENT_CALL. Sleep until fmcp_engine_poll_timeout() and call
  * fmcp_engine_handle_timeout() then. Time is in milliseconds on a monotonic clock whose origin you choose. Nothing waits here:
- * fmcp_call_begin_ask() asks a client, and FMCP_EVENT_ANSWERS brings what it says.
+ * fmcp_call_begin_ask() asks a client, and FMCP_EVENT_ANSWERS brings what it says. Tasks are kept in the engine, and end with it.
  *
  * Threads. There is no global state. All functions may be called on any thread, several at once on the same object; only
  * freeing has to come after every other use. An fmcp_server does not survive fork() in the child, which can only free it; one
@@ -122,7 +126,7 @@ typedef enum {
     FMCP_STATUS_PROTOCOL = 2,
     // A defect in the library. The object that was worked on must not be used again, except to free it.
     FMCP_STATUS_PANIC = 3,
-    // The operating system refused something.
+    // The operating system refused something, or tasks can't be kept where they should be.
     FMCP_STATUS_IO = 4,
     // Not now: the call is answered, the server is not in this state, a limit is reached, the client takes no requests.
     FMCP_STATUS_STATE = 5,
@@ -186,6 +190,9 @@ typedef enum {
     // The client has answered what the call of fmcp_output_key() asked with fmcp_call_begin_ask(): fmcp_output_ask() tells
     // which questions, fmcp_output_answers() what.
     FMCP_EVENT_ANSWERS = 10,
+    // The call of fmcp_output_key() is a task now, as fmcp_call_begin_task() wanted: its id is fmcp_output_text(). Or it could
+    // not become one, and goes on without: then there is no text.
+    FMCP_EVENT_TASK_BEGUN = 11,
 } fmcp_event;
 
 // Kinds of diagnostics. Numbers are never reused; be ready for new ones.
@@ -204,6 +211,8 @@ typedef enum {
     FMCP_DIAGNOSTIC_DEFINITION = 5,
     // A kind that this version has no number for.
     FMCP_DIAGNOSTIC_OTHER = 6,
+    // The store of tasks could not do what was asked of it.
+    FMCP_DIAGNOSTIC_STORE = 7,
 } fmcp_diagnostic;
 
 // What a message is, decided by its method first and its id second. Numbers are never reused.
@@ -592,6 +601,24 @@ bool fmcp_call_is_cancelled(const fmcp_call *call);
 // `notifications/cancelled`). None as long as fmcp_call_is_cancelled() is false. Lives as long as the call.
 fmcp_text fmcp_call_cancel_reason(const fmcp_call *call);
 
+// The id of the task that this call is; none where it is none, or over. A call is one from its beginning where its tool's
+// definition says so (`execution.taskSupport`) and its client takes tasks, or becomes one by fmcp_call_begin_task(). Lives as
+// long as the call.
+fmcp_text fmcp_call_task_id(const fmcp_call *call);
+
+// Turns the call of a tool into a task: its client gets the task for an answer, and fetches the result when the handler has
+// answered. What has to be asked of the client first is best asked before. In the ready-made loop this waits until the task is
+// kept. In a loop of your own it returns at once, and FMCP_EVENT_TASK_BEGUN tells what has come of it. The server has to offer
+// tasks: one of its tools may be one by its definition, or the configuration's `capabilities` say
+// `"extensions":{"io.modelcontextprotocol/tasks":{}}`.
+//
+// \param begun where to write whether the call is a task now (in a loop of your own: whether the event will come); required.
+//              False: its client takes no tasks, or is of revision 2025-11-25, where clients alone ask for them; the server
+//              offers none; or the call is a task already, or over. Then it goes on as it is
+fmcp_status fmcp_call_begin_task(fmcp_call *call,
+                                 bool *begun,
+                                 fmcp_error **err);
+
 // Tells the client how far the work is, if it asked. Values that do not rise are not sent.
 //
 // \param progress how far it is; a finite number
@@ -689,8 +716,8 @@ fmcp_status fmcp_engine_handle_timeout(fmcp_engine *engine, uint64_t now, fmcp_e
 void fmcp_engine_free(fmcp_engine *engine);
 
 // Says what UNIX time, in milliseconds, the zero of your clock is; say it again when the system's clock was set. What goes
-// through clients while they are asked carries the time until which it is good. Engines that share `stateKeys`, or take them
-// up again after a restart, need it; for one alone its own clock will do.
+// through clients while they are asked carries the time until which it is good, and tasks tell when they were made. Engines that
+// share `stateKeys`, or take them up again after a restart, and those with tasks need it; for others their own clock will do.
 fmcp_status fmcp_engine_set_epoch(fmcp_engine *engine,
                                   uint64_t unix_ms,
                                   fmcp_error **err);
@@ -767,6 +794,38 @@ fmcp_status fmcp_engine_remove_resource_template(fmcp_engine *engine,
 
 // Removes a prompt by its name. Calls of it that run go on.
 fmcp_status fmcp_engine_remove_prompt(fmcp_engine *engine, fmcp_text name, uint64_t now, fmcp_error **err);
+
+// Shows a tool to clients, or hides it: a hidden one is in no list, and calling it is calling nothing. Calls that run go on.
+//
+// \param name    the tool's name
+// \param enabled whether clients see it; what was added is seen
+// \param now     milliseconds on your clock
+fmcp_status fmcp_engine_enable_tool(fmcp_engine *engine,
+                                    fmcp_text name,
+                                    bool enabled,
+                                    uint64_t now,
+                                    fmcp_error **err);
+
+// Shows a resource to clients, or hides it. As fmcp_engine_enable_tool().
+fmcp_status fmcp_engine_enable_resource(fmcp_engine *engine,
+                                        fmcp_text uri,
+                                        bool enabled,
+                                        uint64_t now,
+                                        fmcp_error **err);
+
+// Shows a resource template to clients, or hides it. As fmcp_engine_enable_tool().
+fmcp_status fmcp_engine_enable_resource_template(fmcp_engine *engine,
+                                                 fmcp_text uri_template,
+                                                 bool enabled,
+                                                 uint64_t now,
+                                                 fmcp_error **err);
+
+// Shows a prompt to clients, or hides it. As fmcp_engine_enable_tool().
+fmcp_status fmcp_engine_enable_prompt(fmcp_engine *engine,
+                                      fmcp_text name,
+                                      bool enabled,
+                                      uint64_t now,
+                                      fmcp_error **err);
 
 // Says that a resource has changed: clients that watch it are told.
 fmcp_status fmcp_engine_resource_updated(fmcp_engine *engine, fmcp_text uri, fmcp_error **err);
@@ -861,8 +920,8 @@ fmcp_status fmcp_server_new(fmcp_text name, fmcp_text version, fmcp_server **out
 
 // Makes a server from a configuration: a JSON object with `info` (an `Implementation`: name and version), and, all
 // optional, `instructions`, `capabilities`, `revisions`, `pageSize`, `cache`, `outputValidation`, `identify`, `delegate`,
-// `delegateRefusals`, `extraMethods`, `catalogue`, `stateKeys` and `limits`. `capabilities` should say `"logging":{}` where
-// handlers log.
+// `delegateRefusals`, `extraMethods`, `catalogue`, `stateKeys`, `tasks` and `limits`. `capabilities` should say
+// `"logging":{}` where handlers log.
 //
 // \param out where to write the new server; required
 fmcp_status fmcp_server_from_config(fmcp_text config,
@@ -991,6 +1050,28 @@ fmcp_status fmcp_server_resource_updated(fmcp_server *server, fmcp_text uri, fmc
 // returns, but for handlers that are still inside a call. NULL does nothing.
 void fmcp_server_free(fmcp_server *server);
 
+// Shows a tool to clients, or hides it: a hidden one is in no list, and calling it is calling nothing. A server that runs tells
+// its clients. Calls that run go on.
+//
+// \param name    the tool's name
+// \param enabled whether clients see it; what was added is seen
+fmcp_status fmcp_server_enable_tool(fmcp_server *server,
+                                    fmcp_text name,
+                                    bool enabled,
+                                    fmcp_error **err);
+
+// Shows a resource to clients, or hides it. As fmcp_server_enable_tool().
+fmcp_status fmcp_server_enable_resource(fmcp_server *server, fmcp_text uri, bool enabled, fmcp_error **err);
+
+// Shows a resource template to clients, or hides it. As fmcp_server_enable_tool().
+fmcp_status fmcp_server_enable_resource_template(fmcp_server *server,
+                                                 fmcp_text uri_template,
+                                                 bool enabled,
+                                                 fmcp_error **err);
+
+// Shows a prompt to clients, or hides it. As fmcp_server_enable_tool().
+fmcp_status fmcp_server_enable_prompt(fmcp_server *server, fmcp_text name, bool enabled, fmcp_error **err);
+
 // Serves the client at standard input and output, and returns when it is gone or fmcp_server_stop() was called. From its
 // start on, whatever the process prints to standard output goes to standard error, for the rest of the process: the way to
 // the client carries messages alone.
@@ -1025,6 +1106,21 @@ fmcp_status fmcp_server_wait(fmcp_server *server, fmcp_error **err);
 // Ends a server that runs: subscriptions are ended, what is answered is sent, calls that run are told to stop and not
 // waited for. From any thread or handler, but not from a signal handler. One that has ended already is fine.
 fmcp_status fmcp_server_stop(fmcp_server *server, fmcp_error **err);
+
+// Says where tasks are kept: "memory", which is the default, in this process alone; "sqlite:PATH", a file that survives it and
+// that processes of one machine may share; "redis://HOST:PORT/DATABASE", a server for many machines. The server must not
+// run yet. The store is opened when it starts, which fails with FMCP_STATUS_IO where that can't be done.
+fmcp_status fmcp_server_set_task_store(fmcp_server *server,
+                                       fmcp_text url,
+                                       fmcp_error **err);
+
+// Sets limits, timeouts and the audit log of calls, in the place of an earlier policy. The server must not run yet. What can't
+// be is refused here or when it starts, which is also when the audit log is opened.
+//
+// \param policy a JSON object with any of `rateLimits`, `concurrency`, `timeouts` and `audit`
+fmcp_status fmcp_server_set_policy(fmcp_server *server,
+                                   fmcp_text policy,
+                                   fmcp_error **err);
 
 // How the request ended; FMCP_OUTCOME_NONE for NULL.
 fmcp_outcome fmcp_response_outcome(const fmcp_response *response);

@@ -278,6 +278,17 @@ public:
         return maybe_from_c(fmcp_call_cancel_reason(get()));
     }
 
+    /* The id of the task that the call is; nothing where it is none. */
+    std::optional<std::string_view> task_id() const noexcept { return maybe_from_c(fmcp_call_task_id(get())); }
+
+    /* Turns the call of a tool into a task. False where its client takes none, and the call goes on as it is. In a loop of one's
+     * own: whether FMCP_EVENT_TASK_BEGUN will come. */
+    bool begin_task() const {
+        bool begun = false;
+        detail::run([&](fmcp_error **error) { return fmcp_call_begin_task(get(), &begun, error); });
+        return begun;
+    }
+
     /* The URI of a resource that is read. */
     std::string_view uri() const noexcept { return from_c(fmcp_call_uri(get())); }
 
@@ -631,12 +642,32 @@ public:
         });
     }
 
-    void remove_tool(std::string_view name) { remove(fmcp_server_remove_tool, name); }
-    void remove_resource(std::string_view uri) { remove(fmcp_server_remove_resource, uri); }
-    void remove_resource_template(std::string_view text) { remove(fmcp_server_remove_resource_template, text); }
-    void remove_prompt(std::string_view name) { remove(fmcp_server_remove_prompt, name); }
+    /* Where tasks are kept: "memory", "sqlite:PATH" or "redis://HOST:PORT/DATABASE". Before the server runs. */
+    Server &set_task_store(std::string_view url) {
+        command(fmcp_server_set_task_store, url);
+        return *this;
+    }
 
-    void resource_updated(std::string_view uri) { remove(fmcp_server_resource_updated, uri); }
+    /* Limits, timeouts and the audit log, as the JSON text of a policy. Before the server runs. */
+    Server &set_policy(std::string_view policy) {
+        command(fmcp_server_set_policy, policy);
+        return *this;
+    }
+
+    void remove_tool(std::string_view name) { command(fmcp_server_remove_tool, name); }
+    void remove_resource(std::string_view uri) { command(fmcp_server_remove_resource, uri); }
+    void remove_resource_template(std::string_view text) { command(fmcp_server_remove_resource_template, text); }
+    void remove_prompt(std::string_view name) { command(fmcp_server_remove_prompt, name); }
+
+    /* Whether clients see a definition; what was added is seen. */
+    void enable_tool(std::string_view name, bool enabled) { command(fmcp_server_enable_tool, name, enabled); }
+    void enable_resource(std::string_view uri, bool enabled) { command(fmcp_server_enable_resource, uri, enabled); }
+    void enable_resource_template(std::string_view text, bool enabled) {
+        command(fmcp_server_enable_resource_template, text, enabled);
+    }
+    void enable_prompt(std::string_view name, bool enabled) { command(fmcp_server_enable_prompt, name, enabled); }
+
+    void resource_updated(std::string_view uri) { command(fmcp_server_resource_updated, uri); }
 
     /* Serves standard input and output until the client is gone or stop() is called. */
     void run_stdio(std::optional<std::string_view> options = std::nullopt) {
@@ -672,8 +703,9 @@ private:
         return *this;
     }
 
-    void remove(fmcp_status (*from)(fmcp_server *, fmcp_text, fmcp_error **), std::string_view key) {
-        detail::run([&](fmcp_error **error) { return from(get(), to_c(key), error); });
+    template <class Command, class... Rest>
+    void command(Command *function, std::string_view text, Rest... rest) {
+        detail::run([&](fmcp_error **error) { return function(get(), to_c(text), rest..., error); });
     }
 
     detail::Handle<fmcp_server, fmcp_server_free> server_;
@@ -720,27 +752,41 @@ public:
     fmcp_engine *get() const noexcept { return engine_.get(); }
 
     void add_tool(std::string_view definition, std::uint64_t tag, std::uint64_t now) {
-        add(fmcp_engine_add_tool, definition, tag, now);
+        command(fmcp_engine_add_tool, definition, tag, now);
     }
 
     void add_resource(std::string_view definition, std::uint64_t tag, std::uint64_t now) {
-        add(fmcp_engine_add_resource, definition, tag, now);
+        command(fmcp_engine_add_resource, definition, tag, now);
     }
 
     void add_resource_template(std::string_view definition, std::uint64_t tag, std::uint64_t now) {
-        add(fmcp_engine_add_resource_template, definition, tag, now);
+        command(fmcp_engine_add_resource_template, definition, tag, now);
     }
 
     void add_prompt(std::string_view definition, std::uint64_t tag, std::uint64_t now) {
-        add(fmcp_engine_add_prompt, definition, tag, now);
+        command(fmcp_engine_add_prompt, definition, tag, now);
     }
 
-    void remove_tool(std::string_view name, std::uint64_t now) { remove(fmcp_engine_remove_tool, name, now); }
-    void remove_resource(std::string_view uri, std::uint64_t now) { remove(fmcp_engine_remove_resource, uri, now); }
+    void remove_tool(std::string_view name, std::uint64_t now) { command(fmcp_engine_remove_tool, name, now); }
+    void remove_resource(std::string_view uri, std::uint64_t now) { command(fmcp_engine_remove_resource, uri, now); }
     void remove_resource_template(std::string_view text, std::uint64_t now) {
-        remove(fmcp_engine_remove_resource_template, text, now);
+        command(fmcp_engine_remove_resource_template, text, now);
     }
-    void remove_prompt(std::string_view name, std::uint64_t now) { remove(fmcp_engine_remove_prompt, name, now); }
+    void remove_prompt(std::string_view name, std::uint64_t now) { command(fmcp_engine_remove_prompt, name, now); }
+
+    /* Whether clients see a definition; what was added is seen. */
+    void enable_tool(std::string_view name, bool enabled, std::uint64_t now) {
+        command(fmcp_engine_enable_tool, name, enabled, now);
+    }
+    void enable_resource(std::string_view uri, bool enabled, std::uint64_t now) {
+        command(fmcp_engine_enable_resource, uri, enabled, now);
+    }
+    void enable_resource_template(std::string_view text, bool enabled, std::uint64_t now) {
+        command(fmcp_engine_enable_resource_template, text, enabled, now);
+    }
+    void enable_prompt(std::string_view name, bool enabled, std::uint64_t now) {
+        command(fmcp_engine_enable_prompt, name, enabled, now);
+    }
 
     void resource_updated(std::string_view uri) {
         detail::run([&](fmcp_error **error) { return fmcp_engine_resource_updated(get(), to_c(uri), error); });
@@ -810,14 +856,9 @@ public:
     }
 
 private:
-    template <class Add>
-    void add(Add *to, std::string_view definition, std::uint64_t tag, std::uint64_t now) {
-        detail::run([&](fmcp_error **error) { return to(get(), to_c(definition), tag, now, error); });
-    }
-
-    template <class Remove>
-    void remove(Remove *from, std::string_view key, std::uint64_t now) {
-        detail::run([&](fmcp_error **error) { return from(get(), to_c(key), now, error); });
+    template <class Command, class... Rest>
+    void command(Command *function, std::string_view text, Rest... rest) {
+        detail::run([&](fmcp_error **error) { return function(get(), to_c(text), rest..., error); });
     }
 
     detail::Handle<fmcp_engine, fmcp_engine_free> engine_;

@@ -32,10 +32,8 @@ impl Answers {
     }
 
     fn error(&self, at: usize) -> Option<&OutgoingError> {
-        match self.0.get(at)? {
-            Ok(_) => None,
-            Err(error) => Some(error),
-        }
+        let Err(error) = self.0.get(at)? else { return None };
+        Some(error)
     }
 }
 

@@ -21,7 +21,7 @@ pub enum Status {
     Protocol = 2,
     /// A defect in the library. The object that was worked on must not be used again, except to free it.
     Panic = 3,
-    /// The operating system refused something.
+    /// The operating system refused something, or tasks can't be kept where they should be.
     Io = 4,
     /// Not now: the call is answered, the server is not in this state, a limit is reached, the client takes no requests.
     State = 5,
@@ -122,7 +122,7 @@ impl From<runtime::Error> for Error {
         let text = error.to_string();
         match error {
             runtime::Error::Engine(error) => error.into(),
-            runtime::Error::Io(_) => Self::new(Status::Io, text),
+            runtime::Error::Io(_) | runtime::Error::Store(_) => Self::new(Status::Io, text),
             runtime::Error::Panicked => Self::panic(&text),
             // A forked child, standard streams that are taken: and what may come, is about the moment.
             _ => Self::state(text),

@@ -65,10 +65,10 @@ fn assertions() -> String {
         "fmcp_reentry" "FMCP_REENTRY_" Reentry { Replay Held }
         "fmcp_event" "FMCP_EVENT_" Event {
             None Transmit Call Cancelled Notification Initialized Subscribed Unsubscribed Diagnostic Drained
-            Answers
+            Answers TaskBegun
         }
         "fmcp_diagnostic" "FMCP_DIAGNOSTIC_" Diagnostic {
-            None Noise BadMessage StrayResponse BadResult Definition Other
+            None Noise BadMessage StrayResponse BadResult Definition Other Store
         }
     }
     out

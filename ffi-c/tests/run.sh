@@ -134,7 +134,7 @@ for source in ffi-c/tests/c/*.c; do
     *) try "$name" "$c" "$source" ;;
     esac
 done
-for name in server later; do
+for name in server later tasks; do
     run "compile $name (static)" $c "ffi-c/tests/c/$name.c" -o "$out/$name-static" $static
     run "$name (static)" "$out/$name-static"
 done

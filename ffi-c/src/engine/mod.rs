@@ -12,10 +12,10 @@ use crate::guard;
 use crate::handle;
 use crate::server::waiting::Waiting;
 use crate::text::Text;
+use ferromcp_engine::tasks::StoreRequest;
 use ferromcp_engine::{
     self as engine, Asked, CancelReason, InputRequest, LocalError, Millis, Reentry, RequestKey, ServerConfig, StreamId,
 };
-use ferromcp_engine::tasks::StoreRequest;
 use output::Output;
 use runtime::store::{MemoryTaskStore, TaskStore as _};
 use std::collections::HashMap;

@@ -42,8 +42,8 @@ pub unsafe extern "C" fn fmcp_server_new(
 
 /// Makes a server from a configuration: a JSON object with `info` (an `Implementation`: name and version), and, all
 /// optional, `instructions`, `capabilities`, `revisions`, `pageSize`, `cache`, `outputValidation`, `identify`, `delegate`,
-/// `delegateRefusals`, `extraMethods`, `catalogue`, `stateKeys` and `limits`. `capabilities` should say `"logging":{}` where
-/// handlers log.
+/// `delegateRefusals`, `extraMethods`, `catalogue`, `stateKeys`, `tasks` and `limits`. `capabilities` should say
+/// `"logging":{}` where handlers log.
 ///
 /// \param out where to write the new server; required
 #[unsafe(no_mangle)]

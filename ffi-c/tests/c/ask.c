@@ -408,5 +408,6 @@ int main(void) {
     what_a_client_can_not_be_asked();
     servers_that_share_their_keys();
     rounds_by_hand_come_back();
+    client_threads_end();
     return check_report("ask");
 }

@@ -5,6 +5,7 @@
 #include "check.h"
 #include "ferromcp.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -81,6 +82,24 @@ static inline void client_end(struct client *client, fmcp_server *server) {
     CHECK(fmcp_server_wait(server, NULL) == FMCP_STATUS_OK);
     CHECK(client_line(client)[0] == '\0');
     close(client->output);
+}
+
+/* Waits until the library's threads have ended: a server that was freed has told them to, and what they hold would look lost.
+ * Where the system does not tell of threads, there is nothing to wait for. */
+static inline void client_threads_end(void) {
+    for (int waited = 0; waited < DEADLINE_MS; waited++) {
+        DIR *threads = opendir("/proc/self/task");
+        int count = 0;
+        while (threads != NULL && readdir(threads) != NULL) {
+            count++;
+        }
+        /* This thread, and the entries of the folder itself. */
+        if (threads == NULL || (closedir(threads) == 0 && count <= 3)) {
+            return;
+        }
+        poll(NULL, 0, 1);
+    }
+    CHECK(!"threads of the library go on");
 }
 
 /* True when the line holds the text. */

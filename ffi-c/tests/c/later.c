@@ -179,5 +179,6 @@ int main(void) {
     kept_calls_are_answered_elsewhere();
     a_blocked_handler_holds_nobody_up();
     cancellation_and_the_end();
+    client_threads_end();
     return check_report("later");
 }

@@ -78,6 +78,8 @@ static void call(void) {
     NO_TEXT(fmcp_call_completion_value(NULL));
     CHECK(!fmcp_call_is_cancelled(NULL));
     NO_TEXT(fmcp_call_cancel_reason(NULL));
+    NO_TEXT(fmcp_call_task_id(NULL));
+    REFUSED(fmcp_call_begin_task(NULL, NULL, NULL));
     REFUSED(fmcp_call_report_progress(NULL, 0, 0, FMCP_NONE, NULL));
     REFUSED(fmcp_call_log(NULL, 0, FMCP_NONE, NULL));
     REFUSED(fmcp_call_log_json(NULL, 0, FMCP_NONE, FMCP_NONE, NULL));
@@ -104,6 +106,10 @@ static void engine(void) {
     REFUSED(fmcp_engine_remove_resource(NULL, FMCP_NONE, 0, NULL));
     REFUSED(fmcp_engine_remove_resource_template(NULL, FMCP_NONE, 0, NULL));
     REFUSED(fmcp_engine_remove_prompt(NULL, FMCP_NONE, 0, NULL));
+    REFUSED(fmcp_engine_enable_tool(NULL, FMCP_NONE, true, 0, NULL));
+    REFUSED(fmcp_engine_enable_resource(NULL, FMCP_NONE, true, 0, NULL));
+    REFUSED(fmcp_engine_enable_resource_template(NULL, FMCP_NONE, true, 0, NULL));
+    REFUSED(fmcp_engine_enable_prompt(NULL, FMCP_NONE, true, 0, NULL));
     REFUSED(fmcp_engine_resource_updated(NULL, FMCP_NONE, NULL));
     REFUSED(fmcp_engine_set_epoch(NULL, 0, NULL));
     REFUSED(fmcp_engine_set_state_keys(NULL, NULL, 0, NULL));
@@ -156,9 +162,15 @@ static void server(void) {
     REFUSED(fmcp_server_remove_resource(NULL, FMCP_NONE, NULL));
     REFUSED(fmcp_server_remove_resource_template(NULL, FMCP_NONE, NULL));
     REFUSED(fmcp_server_remove_prompt(NULL, FMCP_NONE, NULL));
+    REFUSED(fmcp_server_enable_tool(NULL, FMCP_NONE, true, NULL));
+    REFUSED(fmcp_server_enable_resource(NULL, FMCP_NONE, true, NULL));
+    REFUSED(fmcp_server_enable_resource_template(NULL, FMCP_NONE, true, NULL));
+    REFUSED(fmcp_server_enable_prompt(NULL, FMCP_NONE, true, NULL));
     REFUSED(fmcp_server_resource_updated(NULL, FMCP_NONE, NULL));
     REFUSED(fmcp_server_set_reentry(NULL, FMCP_TARGET_TOOL, FMCP_NONE, FMCP_REENTRY_HELD, NULL));
     REFUSED(fmcp_server_set_state_keys(NULL, NULL, 0, NULL));
+    REFUSED(fmcp_server_set_task_store(NULL, FMCP_NONE, NULL));
+    REFUSED(fmcp_server_set_policy(NULL, FMCP_NONE, NULL));
     fmcp_server_free(NULL);
     REFUSED(fmcp_server_run_stdio(NULL, FMCP_NONE, NULL));
     REFUSED(fmcp_server_start_stdio(NULL, FMCP_NONE, NULL));

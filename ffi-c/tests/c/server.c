@@ -277,5 +277,6 @@ int main(void) {
     a_question_without_an_answer();
     a_server_serves_once();
     freeing_ends_a_server();
+    client_threads_end();
     return check_report("server");
 }

@@ -5,11 +5,12 @@
 #include "ferromcp.hpp"
 
 extern "C" {
-#include "asking.h"
+#include "tasking.h"
 }
 
 #include <atomic>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <thread>
 
@@ -372,6 +373,88 @@ static void an_own_loop() {
     engine.shutdown(1000);
 }
 
+static void calls_are_tasks() {
+    auto client = std::make_unique<struct client>();
+    char id[MOST_ID], line[MOST_LINE];
+    std::string told;
+    Server server("tasks", "1");
+    CHECK(&server.set_task_store("memory").set_policy("{}") == &server);
+    CHECK(thrown([&] { server.set_policy(R"({"rates":{}})"); }) == FMCP_STATUS_INVALID_ARGUMENT);
+    server.tool(OPTIONAL("job"), [&told](Call &call) {
+        told = call.task_id().value_or("none");
+        return std::string("done");
+    });
+    server.tool(TOOL("later"), [](Call &call) {
+        CHECK(call.begin_task() == call.task_id().has_value());
+        return std::string(call.task_id().has_value() ? "a task" : "no task");
+    });
+    server.resource(R"({"uri":"mem://a","name":"a"})", [](Call &) { return std::string(); });
+    server.resource_template(R"({"uriTemplate":"mem://of/{x}","name":"t"})", [](Call &) { return std::string(); });
+    server.prompt(R"({"name":"prompt"})", [](Call &) { return std::string(); });
+    server.tool(TOOL("hidden"), [](Call &) { return std::string("here"); });
+    server.enable_tool("hidden", false);
+    server.enable_resource("mem://a", false);
+    server.enable_resource_template("mem://of/{x}", false);
+    server.enable_prompt("prompt", false);
+    CHECK(thrown([&] { server.enable_tool("nothing", false); }) == FMCP_STATUS_INVALID_ARGUMENT);
+    client_start(client.get(), server.get());
+    CHECK(thrown([&] { server.set_task_store("memory"); }) == FMCP_STATUS_STATE);
+    const auto completed = [&](const char *text) {
+        about_task(line, 9, "tasks/get", id, "");
+        while (std::strstr(client_ask(client.get(), line), "\"status\":\"working\"") != nullptr) {
+        }
+        CHECK(holds(client->line, "\"status\":\"completed\"") && holds(client->line, text));
+    };
+    task_of(client_ask(client.get(), CALL_TASK("1", "job")), id);
+    completed("\"text\":\"done\"");
+    CHECK(told == id);
+    task_of(client_ask(client.get(), CALL_TASK("2", "later")), id);
+    completed("\"text\":\"a task\"");
+    CHECK(holds(client_ask(client.get(), CALL_TOOL("3", "later", "{}")), "\"text\":\"no task\""));
+    CHECK(holds(client_ask(client.get(), CALL_TOOL("4", "hidden", "{}")), "\"code\":-32602"));
+    CHECK(holds(client_ask(client.get(), REQUEST("5", "prompts/list", "\"x\":1", MODERN)), "\"prompts\":[]"));
+    server.enable_tool("hidden", true);
+    CHECK(holds(client_ask(client.get(), CALL_TOOL("6", "hidden", "{}")), "\"text\":\"here\""));
+    client_end(client.get(), server.get());
+}
+
+static void an_own_loop_has_tasks() {
+    char id[MOST_ID];
+    // No tool is a task by its definition, so the extension is declared by hand.
+    Engine engine(R"({"info":{"name":"test","version":"1"},
+                      "capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}})");
+    engine.add_tool(TOOL("plain"), 1, 0);
+    engine.add_resource(R"({"uri":"mem://a","name":"a"})", 2, 0);
+    engine.add_resource_template(R"({"uriTemplate":"mem://of/{x}","name":"t"})", 3, 0);
+    engine.add_prompt(R"({"name":"prompt"})", 4, 0);
+    engine.enable_resource("mem://a", false, 0);
+    engine.enable_resource_template("mem://of/{x}", false, 0);
+    engine.enable_prompt("prompt", false, 0);
+    CHECK(thrown([&] { engine.enable_tool("nothing", false, 0); }) == FMCP_STATUS_INVALID_ARGUMENT);
+    const auto stream = engine.open(0);
+    const auto sends = [&](const char *request, const char *text) {
+        engine.receive(stream, request, 0);
+        const auto output = engine.poll();
+        CHECK(output && output->event() == FMCP_EVENT_TRANSMIT && holds(std::string(output->text()).c_str(), text));
+    };
+    sends(REQUEST("1", "prompts/list", "\"x\":1", MODERN), "\"prompts\":[]");
+    sends(REQUEST("2", "resources/list", "\"x\":1", MODERN), "\"resources\":[]");
+    sends(REQUEST("3", "resources/templates/list", "\"x\":1", MODERN), "\"resourceTemplates\":[]");
+    engine.enable_tool("plain", false, 0);
+    sends(CALL_TASK("4", "plain"), "\"code\":-32602");
+    engine.enable_tool("plain", true, 0);
+    engine.receive(stream, CALL_TASK("5", "plain"), 0);
+    const Call call = engine.poll()->call();
+    CHECK(!call.task_id() && call.begin_task() && !call.begin_task());
+    const auto task = engine.poll();
+    CHECK(task && task->event() == FMCP_EVENT_TRANSMIT);
+    task_of(std::string(task->text()).c_str(), id);
+    const auto begun = engine.poll();
+    CHECK(begun && begun->event() == FMCP_EVENT_TASK_BEGUN && begun->key() == fmcp_call_key(call.get()));
+    CHECK(begun->text() == id && call.task_id() == id);
+    call.respond("done");
+}
+
 static void messages_are_read() {
     const ferromcp::Message message(R"({"jsonrpc":"2.0","id":1,"method":"ping"})");
     CHECK(message.kind() == FMCP_KIND_REQUEST && message.id() == "1" && message.method() == "ping" && !message.params());
@@ -390,6 +473,9 @@ int main() {
     an_own_loop_asks();
     stopped_from_a_handler();
     an_own_loop();
+    calls_are_tasks();
+    an_own_loop_has_tasks();
     messages_are_read();
+    client_threads_end();
     return check_report("door");
 }

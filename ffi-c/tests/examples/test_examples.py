@@ -163,6 +163,22 @@ def test_the_user_is_asked(client: Client, answer: dict[str, Any], text: str) ->
     client.end()
 
 
+@servers
+def test_a_report_is_fetched_later(client: Client) -> None:
+    assert client.tool("report", pages=0) == "0 pages"
+    taking = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+    meta = {"io.modelcontextprotocol/clientCapabilities": taking}
+    client.send("tools/call", meta, name="report", arguments={"pages": 2})
+    task = client.line()["result"]
+    assert task["resultType"] == "task"
+    while task["status"] == "working":
+        client.send("tasks/get", meta, taskId=task["taskId"])
+        task = client.line()["result"]
+    assert task["status"] == "completed"
+    assert task["result"]["content"][0]["text"] == "2 pages"
+    client.end()
+
+
 @pytest.mark.parametrize("client", ["examples/cpp_server"], indirect=True)
 def test_an_answer_from_another_thread(client: Client) -> None:
     assert client.tool("later", ms=1) == "later"

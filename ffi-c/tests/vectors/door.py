@@ -43,8 +43,9 @@ EVENTS = (
     "diagnostic",
     "drained",
     "answers",
+    "taskBegun",
 )
-DIAGNOSTICS = ("none", "noise", "badMessage", "strayResponse", "badResult", "definition", "other")
+DIAGNOSTICS = ("none", "noise", "badMessage", "strayResponse", "badResult", "definition", "other", "store")
 TARGETS = (
     "none",
     "tool",

@@ -331,6 +331,19 @@ static int call_verb(const char *verb, struct line *line) {
         return 1;
     } else if (strcmp(verb, "round") == 0) {
         status = fmcp_call_input_required(call, text(line, 2), text(line, 3), &error);
+    } else if (strcmp(verb, "begin_task") == 0) {
+        bool begun = false;
+        status = fmcp_call_begin_task(call, &begun, &error);
+        if (status == FMCP_STATUS_OK) {
+            printf("ok\t%d", begun);
+            end_line();
+            return 1;
+        }
+    } else if (strcmp(verb, "task_id") == 0) {
+        fputs("ok", stdout);
+        say(fmcp_call_task_id(call));
+        end_line();
+        return 1;
     } else if (strcmp(verb, "variable") == 0) {
         fputs("ok", stdout);
         say(fmcp_call_variable(call, text(line, 2).data));

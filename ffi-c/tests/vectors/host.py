@@ -128,6 +128,13 @@ class Host:
             running.inputs.append(answer.result)
         self._run(running)
 
+    def begun(self, key: int, task: str | None) -> None:
+        """A call that wanted to be a task is one, or goes on without."""
+        if running := self._running.get(key):
+            (told,) = self._door.do("task_id", key)
+            assert text_of(told) == task, "the call itself says something else"
+            self._run(running)
+
     def _complete(self, entry: Entry, call: Call) -> None:
         completion = entry.completions.get(str(call.argument))
         if completion is None:
@@ -152,7 +159,10 @@ class Host:
             if verb == "wait":
                 running.held = True
                 return
-            if verb == "progress":
+            if verb == "begin":
+                if self._door.do("begin_task", call.key) == ["1"]:
+                    return
+            elif verb == "progress":
                 progress, total, message = (*operand, None, None)[:3]
                 message = None if message is None else str(message)
                 self._door.do("progress", call.key, float(progress), float(total or "nan"), message)

@@ -230,6 +230,8 @@ class Script:
                 self._host.answered(output)
             elif isinstance(output, Answers):
                 self._host.inputs(output)
+            elif output.kind == "taskBegun":
+                self._host.begun(output.key, output.text)
             elif output.kind == "transmit":
                 self._take(output.stream, output.text or "")
             elif output.kind == "cancelled":

@@ -15,16 +15,21 @@ import pytest
 from door import Door
 from script import Script
 from vectors.pattern import Mismatch
-from vectors.plan import FOLDER, cases, read
+from vectors.plan import CAPABLE, FOLDER, cases, read
 
 FILES = {
     path.relative_to(FOLDER).with_suffix("").as_posix(): path for path in sorted(FOLDER.glob("*/*.json"))
 }
 # Vectors that can't run through this door, and why.
 LEFT_OUT: dict[str, str] = {}
-# What this runner can do beyond the plain format, and what this door does not offer.
-ABLE = {"ask", "principals"}
-LACKS = {"tasks"}
+# What this runner can do beyond the plain format.
+ABLE = {"ask", "principals", "tasks"}
+# What `$tasks` stands for: a modern client that can be asked everything, and takes tasks.
+CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+TASKS = {
+    **CAPABLE,
+    CAPABILITIES: {**CAPABLE[CAPABILITIES], "extensions": {"io.modelcontextprotocol/tasks": {}}},
+}
 # Whole lines, and seven bytes, which falls into every part of a message sooner or later.
 CUTS = pytest.mark.parametrize("cut", [None, 7], ids=["whole", "pieces"])
 
@@ -44,10 +49,9 @@ def test_vector(name: str, cut: int | None, door: Door) -> None:
     if name in LEFT_OUT:
         pytest.skip(LEFT_OUT[name])
     vector = read(FILES[name])
-    if needs := _needs(vector):
-        pytest.skip(f"it needs {', '.join(sorted(needs))}, which this runner can't do")
+    assert set(vector.get("needs", [])) <= ABLE
     for number, (server, names, steps) in enumerate(cases(vector), 1):
-        script = Script(door, server, names, cut=cut)
+        script = Script(door, server, {"tasks": TASKS, **names}, cut=cut)
         try:
             script.run(steps)
         except AssertionError as error:
@@ -56,30 +60,18 @@ def test_vector(name: str, cut: int | None, door: Door) -> None:
         assert script.checks, "nothing is held against anything"
 
 
-def test_no_vector_stops_running_unseen() -> None:
-    assert set().union(*(_needs(read(path)) for path in FILES.values())) <= LACKS
-
-
-def _needs(vector: dict[str, Any]) -> set[str]:
-    """What a vector needs and this runner can't do."""
-    return set(vector.get("needs", [])) - ABLE
-
-
 def test_corrupted_messages_are_noticed(door: Door) -> None:
     """A control: what would be wrong is noticed."""
     seen = 0
     for name, path in FILES.items():
-        vector = read(path)
-        if _needs(vector):
-            continue
-        for server, names, steps in cases(vector):
+        for server, names, steps in cases(read(path)):
             expects = any({"error", "transmit", "transmitAll"} & set(step) for step in steps)
             # An array answers a batch; a member can't be added to it.
             if not expects or name.startswith("batches/"):
                 continue
             seen += 1
             with pytest.raises(Mismatch):
-                Script(door, server, names, change=_corrupted).run(steps)
+                Script(door, server, {"tasks": TASKS, **names}, change=_corrupted).run(steps)
     assert seen > 100, "most vectors expect messages"
 
 
