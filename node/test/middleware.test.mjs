@@ -15,7 +15,7 @@ test('middleware sees every call of a function, the first outermost', async () =
     for (const name of ['outer', 'inner']) {
       server.use(async (call, next) => {
         if (call.name === 'seen') return next();
-        seen.push([name, call.method, call.name, call.arguments, call.context.protocolVersion]);
+        seen.push([name, call.method, call.name ?? null, call.arguments, call.protocolVersion]);
         const value = await next();
         seen.push([name, value]);
         return value;
@@ -39,9 +39,9 @@ test('middleware sees every call of a function, the first outermost', async () =
     const seen = JSON.parse(textOf(await client.call('seen')));
     const calls = [
       ['tools/call', 'add', { a: 1, b: 2 }, 3],
-      ['resources/read', 'mem://7', { id: '7' }, 'r7'],
+      ['resources/read', 'mem://7', {}, 'r7'],
       ['prompts/get', 'ask', { topic: 't' }, 'pt'],
-      ['completion/complete', 'ask/topic', {}, ['one']],
+      ['completion/complete', null, {}, ['one']],
     ];
     const expected = calls.flatMap(([method, name, args, value]) => [
       ['outer', method, name, args, '2026-07-28'],
@@ -50,7 +50,7 @@ test('middleware sees every call of a function, the first outermost', async () =
       ['outer', value],
     ]);
     assert.deepEqual(seen.slice(0, expected.length), expected);
-    assert.deepEqual(seen[expected.length].slice(0, 3), ['outer', 'vendor/x', 'vendor/x']);
+    assert.deepEqual(seen[expected.length].slice(0, 3), ['outer', 'vendor/x', null]);
     assert.equal(await client.end(), 0);
     assert.equal(client.stderr, '');
   });

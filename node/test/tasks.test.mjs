@@ -1,8 +1,11 @@
 // Tasks in both eras: what their clients see, what the function sees, and what a killed process leaves behind.
 import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -18,12 +21,19 @@ const withServer = (declare, body, run = '') => {
   const source = `
     import { once } from 'node:events';
     import { CapabilityNotDeclared, ConfigurationError, MCPError, Server, ToolError } from 'ferromcp';
-    const server = new Server('tasks', { config: { tasks: { ttlMs: 60_000, pollMs: 10 } } });
+    const server = new Server('tasks', { tasks: { ttlMs: 60_000, pollMs: 10 } });
     const FORM = ${JSON.stringify(FORM)};
     ${declare}
     await server.run(${run});`;
   return withClient({ source }, body);
 };
+
+/** A folder that goes with the test. */
+function folderFor(t) {
+  const folder = mkdtempSync(join(tmpdir(), 'ferromcp-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
 
 const textOf = ({ content: [{ text }] }) => text;
 
@@ -214,8 +224,7 @@ test('what a task can be is checked where it is declared', async () => {
 });
 
 test('the example asks, samples, and is found again after a restart', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'ferromcp-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = folderFor(t);
   const source = readFileSync(new URL('../../examples/node/tasks.mjs', import.meta.url), 'utf8');
   const args = ['--input-type=module', '--eval', source, '--', 'tasks.mjs', join(folder, 'tasks.db')];
   const capabilities = { ...CAPABILITIES, sampling: {} };
@@ -252,8 +261,7 @@ test('the example asks, samples, and is found again after a restart', async (t) 
 });
 
 test('a killed process loses no task that it has acknowledged', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'ferromcp-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = folderFor(t);
   const run = `{ taskStore: ${JSON.stringify(`sqlite:${join(folder, 'tasks.db')}`)} }`;
   const declare = `
     server.tool('quick', { task: 'required' }, ({ n }) => 'done ' + n);
@@ -287,4 +295,42 @@ test('a killed process loses no task that it has acknowledged', async (t) => {
     assert.equal(await client.end(), 0);
     assert.equal(client.stderr, '');
   }, run);
+});
+
+/** The URL of a Redis or Valkey server that ends with the test. */
+async function redisFor(t) {
+  const program = ['redis-server', 'valkey-server'].find((name) => spawnSync(name, ['--version']).status === 0);
+  assert.ok(program !== undefined, 'redis-server or valkey-server is needed; tools/system_packages.sh installs it');
+  const folder = folderFor(t);
+  const socket = join(folder, 'socket');
+  const child = spawn(program, ['--port', '0', '--unixsocket', socket, '--dir', folder, '--save', '']);
+  t.after(async () => {
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  });
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (/ready to accept connections/i.test(line)) return `unix://${socket}`;
+  }
+  return assert.fail('the Redis server does not start');
+}
+
+test('processes share a store', async (t) => {
+  const run = `{ taskStore: ${JSON.stringify(await redisFor(t))} }`;
+  const declare = `
+    server.tool('quick', { task: 'required' }, () => 'done');
+    server.tool('slow', { task: 'required' }, async (_, { signal }) => {
+      await once(signal, 'abort');
+      console.error('aborted');
+    });`;
+  const era = ERAS.modern;
+  const both = async (first, second) => {
+    const { result } = await until(era, second, await era.begin(first, 'quick'), ended);
+    assert.equal(textOf(result), 'done');
+    const taskId = await era.begin(first, 'slow');
+    assert.equal((await era.request(second, 'tasks/cancel', { taskId })).error, undefined);
+    await first.trace('aborted');
+    assert.equal((await era.get(second, taskId)).status, 'cancelled');
+  };
+  await withServer(declare, (first) => withServer(declare, (second) => both(first, second), run), run);
 });

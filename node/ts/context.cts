@@ -319,6 +319,19 @@ export class Context {
     return this.#described.method;
   }
 
+  /** The name of the tool or prompt, or the URI of the resource, that the request is about. */
+  get name(): string | undefined {
+    const { name, uri } = this.params;
+    const found = name ?? uri;
+    return typeof found === 'string' ? found : undefined;
+  }
+
+  /** The arguments of a tool or prompt, as the peer sent them. */
+  get arguments(): Readonly<Record<string, unknown>> {
+    const found = this.params['arguments'];
+    return typeof found === 'object' && found !== null ? (found as Readonly<Record<string, unknown>>) : {};
+  }
+
   /** The request's parameters, as the peer wrote them. */
   get params(): Readonly<Record<string, unknown>> {
     return this.#described.params ?? {};

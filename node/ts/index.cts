@@ -71,7 +71,7 @@ export {
 } from './errors.cjs';
 export { Json, type Integers } from './json.cjs';
 export type { ServeOptions } from './lifetime.cjs';
-export type { Middleware, MiddlewareCall } from './middleware.cjs';
+export type { Middleware } from './middleware.cjs';
 export { parseMessage } from './message.cjs';
 export type { Message, NotificationMessage, RequestMessage, ResponseMessage } from './message.cjs';
 export type { AnySchema, JsonSchema, OutputOf, ShownSchema, StandardSchema } from './schema.cjs';

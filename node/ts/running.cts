@@ -61,17 +61,15 @@ export class Running implements Sink {
     const handler = this.#functions.completions.get(`${key}\n${argument}`);
     if (handler === undefined) return sendCompletion(this.bridge, number, []);
     const { context } = params as { context?: { arguments?: Record<string, string> } };
-    const chosen = context?.arguments ?? {};
+    const run = (ctx: Context): unknown => handler(value, context?.arguments ?? {}, ctx);
     const name = `${key}/${argument}`;
-    const run = this.#within('completion', name, chosen, (ctx) => handler(value, chosen, ctx));
     this.#run(number, 'completion', name, false, run, (result) => sendCompletion(this.bridge, number, result));
   }
 
   delegated(number: number, method: string, params: unknown, _id: number | string, marked: boolean): void {
     if (marked && !this.#revive(number, 'method', method, params)) return;
     const handler = this.#functions.methods.get(method) as MethodHandler;
-    const given = (params ?? {}) as Record<string, unknown>;
-    const run = this.#within('method', method, given, (context) => handler(given, context));
+    const run = (context: Context): unknown => handler((params ?? {}) as Record<string, unknown>, context);
     this.#run(number, 'method', method, false, run, (result) => {
       this.bridge.answer(number, 'result', stringify(result ?? {}, 'result'));
     });
@@ -118,12 +116,7 @@ export class Running implements Sink {
     };
     const { handler, validate, held } = item;
     const run = validate === undefined ? bare(handler, args) : checked(handler, validate, args);
-    this.#run(number, item.kind, item.key, held, this.#within(item.kind, uri, args, run), send);
-  }
-
-  /** A function within the middleware, if there is any. */
-  #within(kind: HandlerKind, name: string, args: unknown, run: Run): Run {
-    return within(this.#functions.layers, kind, name, args, run);
+    this.#run(number, item.kind, item.key, held, run, send);
   }
 
   #run(
@@ -151,7 +144,7 @@ export class Running implements Sink {
       bridge.rounds.ended(number);
     };
     try {
-      const value = run(context);
+      const value = within(this.#functions.layers, run)(context);
       if (!isThenable(value)) {
         bridge.rounds.ended(number);
         return end(value);

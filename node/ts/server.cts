@@ -37,9 +37,11 @@ export interface ServerOptions {
   readonly outputValidation?: 'strict' | 'warn' | 'off';
   /** What integers beyond 2^53 in a tool's arguments become. `bigint` when it is not given. */
   readonly integers?: Integers;
+  /** How tasks are kept: `ttlMs`, `maxTtlMs`, `pollMs` and what else `docs/tasks.md` has. */
+  readonly tasks?: Readonly<Record<string, unknown>>;
   /** Rates, calls at once, times that tools may take, and the audit log: what `docs/policy.md` has. */
   readonly policy?: Readonly<Record<string, unknown>>;
-  /** Merged over the engine's configuration: revisions, page size, cache hints, tasks, limits. */
+  /** Merged over the engine's configuration: revisions, page size, cache hints, limits. */
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
@@ -86,6 +88,7 @@ export class Server {
       // Any function may log; the lists are declared by the engine when they hold something.
       capabilities: { logging: {} },
       instructions,
+      tasks: options.tasks,
       ...options.config,
     };
   }

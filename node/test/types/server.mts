@@ -62,12 +62,12 @@ server.tool('task', { task: 'optional' }, async (_, context) => {
 });
 // @ts-expect-error there is no such choice
 server.tool('task', { task: 'always' }, () => undefined);
-server.use(async ({ method, name, context }, next) => {
+server.use(async (context, next) => {
   same<typeof context, Context>(true);
-  same<typeof method, string>(true);
+  same<typeof context.name, string | undefined>(true);
   const value = await next();
   same<typeof value, unknown>(true);
-  return [name, value];
+  return [context.arguments['a'], value];
 });
 server.extension('vendor/ext', { depth: 1 }).onNotification('vendor/said', ({ n }) => void n);
 const hidden: boolean[] = [server.disableTool('task'), server.enableResource('mem://a'), server.disablePrompt('p')];
