@@ -12,7 +12,7 @@ EACH_ERA = pytest.mark.parametrize("era", ERAS)
 SOURCE = """
     def fixed() -> str: return "fixed"
     server.add_tool(fixed, name="tool")
-    server.add_resource(lambda: "text", "mem://a", name="a")
+    server.add_resource(lambda: "text", "note://a", name="a")
     server.add_resource(lambda x: x, "mem://{x}", name="b")
     server.add_prompt(fixed, name="prompt")
 
@@ -31,7 +31,7 @@ SOURCE = """
 # What there is under which name, its list, and the request that needs it.
 KINDS = {
     "tool": ("tool", "tools/list", "tools", "name", "tools/call", {"name": "tool"}),
-    "resource": ("mem://a", "resources/list", "resources", "uri", "resources/read", {"uri": "mem://a"}),
+    "resource": ("note://a", "resources/list", "resources", "uri", "resources/read", {"uri": "note://a"}),
     "template": (
         "mem://{x}",
         "resources/templates/list",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from asked import ERAS, Client, accept
@@ -47,7 +45,7 @@ TOOLS = """
     def note(x: str) -> str: return x
 
     @server.prompt
-    def greet() -> str: return "hello"
+    def greet(style: str = "warm") -> str: return style
 
     @server.completion("greet", "style")
     def styles(value: str) -> list[str]: return ["warm"]
@@ -84,8 +82,8 @@ def test_the_first_is_the_outermost(serve: Serve, kind: str, layers: str) -> Non
     events = trace.split(",")
     assert [event.split()[0] for event in events] == [*used, "tool", *reversed(used)]
     places = dict(event.split() for event in events if " " in event)
-    # What is async runs on the loop. What is sync, and nothing but sync inside and outside, stays on the thread
-    # that took the call; else it blocks a worker and never the loop.
+    # Async ones run on the loop. Sync ones stay on the thread that took the call if all are sync; otherwise
+    # they block a worker, and never the loop.
     is_async = {**dict(zip(names, kinds, strict=False)), "tool": kind}
     for name, place in places.items():
         if is_async[name] == "async":
@@ -112,7 +110,9 @@ def test_the_facts_of_a_call(serve: Serve) -> None:
     meta = {"vendor/x": 7}
     key = peer.request("tools/call", meta, name="sync_tool", arguments={"a": 2})
     peer.answer(key)
-    peer.hears(f"['tools/call', 'sync_tool', {{'a': 2}}, None, None, {key}, '2026-07-28', 'tests', 7]".encode())
+    peer.hears(
+        f"['tools/call', 'sync_tool', {{'a': 2}}, None, None, {key}, '2026-07-28', 'tests', 7]".encode()
+    )
     peer.result("resources/read", meta, uri="mem://u")
     peer.hears(b"['resources/read', 'mem://u', {}, None")
     peer.result("prompts/get", meta, name="greet")
@@ -205,18 +205,14 @@ def test_without_any_a_function_is_called_as_it_is() -> None:
     assert server._wrapped(item) is item
 
 
-POLICY = {"rateLimits": {"few": {"calls": 2, "periodMs": 3_600_000}}}
-
-
-def test_a_policy_limits_rates(serve: Serve) -> None:
-    peer = serve(
-        f"""
-    import json
-    server._policy = json.loads({json.dumps(POLICY)!r})
-    @server.tool
-    def work() -> str: return "done"
-"""
-    )
+def test_a_policy_limits_rates(run_file: Serve) -> None:
+    peer = run_file("""
+        from ferromcp import Server
+        server = Server("s", policy={"rateLimits": {"few": {"calls": 2, "periodMs": 3_600_000}}})
+        @server.tool
+        def work() -> str: return "done"
+        server.run()
+    """)
     assert [peer.text("work"), peer.text("work")] == ["done", "done"]
     assert "few" in peer.failure("work")
 

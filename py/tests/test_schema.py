@@ -199,7 +199,7 @@ def declared(function: Any, **options: Any) -> dict[str, Any]:
         "structured",
     )
     given = {name: options.get(name) for name in names}
-    definition: dict[str, Any] = loads(tool(function, **given, reentry="replay").definition)
+    definition: dict[str, Any] = loads(tool(function, **given, reentry="replay", task="never").definition)
     return definition
 
 

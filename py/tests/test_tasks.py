@@ -5,8 +5,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
+import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -335,3 +338,68 @@ def test_every_acknowledged_task_survives_kill_9(run_file: Serve, tmp_path: Path
         assert lost["status"] == "failed"
         assert "gone" in lost["statusMessage"]
     assert again.peer.finish() == 0
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[str]:
+    """A Redis or Valkey server that ends with the test; its URL."""
+    program = shutil.which("redis-server") or shutil.which("valkey-server")
+    assert program is not None, "make system-packages installs it"
+    socket = tmp_path / "redis.sock"
+    arguments = [program, "--port", "0", "--unixsocket", str(socket), "--dir", str(tmp_path), "--save", ""]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            next(line for line in server.stdout if "ready to accept connections" in line.lower())
+            yield f"unix://{socket}"
+        finally:
+            server.kill()
+
+
+@EACH_ERA
+@KINDS
+def test_processes_share_a_store(serve: Serve, tmp_path: Path, redis: str, era: str, kind: str) -> None:
+    source = (
+        SOURCE
+        + f"""
+    import functools
+    server.run = functools.partial(server.run, task_store={redis!r})
+"""
+    )
+    first, second = (client_of(serve(source), era) for _ in range(2))
+    task = begin(first, f"{kind}_work", text="shared")["taskId"]
+    assert text_of(result_of(second, task)) == "shared True"
+    path = tmp_path / "reason"
+    task = begin(first, f"{kind}_wait", path=str(path))["taskId"]
+    assert "result" in second.peer.answer(second.begin("tasks/cancel", taskId=task))
+    assert until(first, task, *DONE)["status"] == "cancelled"
+    assert first.peer.finish() == 0
+    assert path.read_text()
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "python" / "tasks.py"
+
+
+def test_the_example_and_its_restart(tmp_path: Path) -> None:
+    arguments = str(EXAMPLE), str(tmp_path / "tasks.db")
+    with Peer(*arguments) as peer:
+        client = client_of(peer, "modern")
+        task = begin(client, "write_report", topic="crabs")["taskId"]
+        said = {"pages": {"action": "accept", "content": {"pages": 2}}}
+        for key in ("pages", "page-1", "page-2"):
+            request = until(client, task, "input_required")["inputRequests"][key]
+            text = request["params"].get("messages", [{}])[0].get("content", {}).get("text")
+            page = {"role": "assistant", "content": {"type": "text", "text": f"On: {text}"}, "model": "m"}
+            answer = {key: said.get(key, page)}
+            client.peer.answer(client.begin("tasks/update", taskId=task, inputResponses=answer))
+        wanted = "On: Page 1 on crabs\nOn: Page 2 on crabs"
+        assert text_of(result_of(client, task)) == wanted
+        counted = begin(client, "count", to=101)["taskId"]
+        assert text_of(result_of(client, counted)) == "counted to 101"
+        answer = peer.answer(client.begin_call("count", to=1))
+        assert text_of(answer["result"]) == "counted to 1"
+        peer.kill(signal.SIGKILL)
+    for era in ERAS:
+        with Peer(*arguments) as peer:
+            assert text_of(result_of(client_of(peer, era), task)) == wanted
+            assert peer.finish() == 0

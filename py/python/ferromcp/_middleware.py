@@ -113,6 +113,10 @@ async def _round_async(outer: Middleware, call: Context, inner: Callable[[], Any
 
 @cache
 def _workers() -> Executor:
+    import os
     from concurrent.futures import ThreadPoolExecutor
 
+    if hasattr(os, "register_at_fork"):
+        # A forked child has none of the threads, and makes its own.
+        os.register_at_fork(after_in_child=_workers.cache_clear)
     return ThreadPoolExecutor(_WORKERS, "ferromcp-call")

@@ -43,7 +43,7 @@ def run(
         refuses: the call waits in this process. A `ferromcp.Server` says it for each function (`reentry`).
         options: drain (seconds that calls in flight get at the end of input), debug (True: every message to
         stderr), max_threads, loop ("auto", "asyncio" or "uvloop"), task_store ("memory", "sqlite:PATH" or
-        "redis://...").
+        "redis://..."), policy (limits, timeouts and the audit log, for apps of other SDKs).
 
     Raises:
         ConfigurationError: `app` can't be served, or an option is wrong.
@@ -90,6 +90,8 @@ def _prepare(
     choice = choose(app, road)
     if ask is not None and choice.road == "native":
         raise ConfigurationError("ask: a ferromcp.Server says it for each function (reentry=)")
+    if settings.policy is not None and choice.road == "native":
+        raise ConfigurationError("policy: a ferromcp.Server has one of its own (policy=)")
     if choice.untested:
         print(f"ferromcp: {choice}", file=sys.stderr)
     return choice, settings

@@ -108,11 +108,11 @@ class Catalogue:
         handler = Handler(
             kind, key, function, is_async=is_async, context="ctx_", mime_type=mime_type, reentry=reentry
         )
-        self.server._add(Declared(kind, key, write(definition).encode(), handler, is_async))
+        self.server._add(Declared(kind, key, write(definition).encode(), handler, function, is_async))
 
     def start(self) -> NativeServer:
         """The native server with all that was declared."""
-        native = self.server._start()
+        native, _ = self.server._start()
         delegate = _delegate_to(self.host, self._whole)
         if self._whole and self.loop is None:
             native.set_sync_delegate(delegate, ["completion/complete", "resources/read"])

@@ -14,7 +14,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Generator
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from ferromcp import (
     BlobResource,
@@ -32,7 +32,7 @@ from ferromcp import (
 from ferromcp._native import dumps
 from ferromcp.errors import CallOver
 
-from .rounds import Input, handed_back, next_act, round_by_hand
+from .rounds import Begin, Input, handed_back, next_act, round_by_hand
 from .text import Number, as_python, parse, write
 
 __all__ = ["DEADLINE", "Ask", "Held", "Host"]
@@ -46,7 +46,8 @@ POLL = 0.002
 ASIDE = {"log", "notify", "progress"}
 
 Acts = list[dict[str, Any]]
-Steps = Generator["Held | Ask | Input", Any, Any]
+Pause: TypeAlias = "Held | Ask | Begin | Input"
+Steps = Generator[Pause, Any, Any]
 
 
 class Held:
@@ -224,6 +225,8 @@ class Host:
             ((verb, operand),) = act.items()
             if verb == "input":
                 inputs += yield Input(operand)
+            elif verb == "begin":
+                yield Begin()
             elif verb == "inputs":
                 return _said(what, dumps(inputs).decode())
             elif verb == "round":
@@ -250,7 +253,7 @@ class Host:
         # One road for those who pass JSON on as it is, the other for values that Python has made of it.
         return arguments if self.loop is None else Json(write(parse(ctx.native.params).get("arguments", {})))
 
-    async def _wait_on_loop(self, pause: Held | Ask | Input, key: str, ctx: Context) -> Any:
+    async def _wait_on_loop(self, pause: Pause, key: str, ctx: Context) -> Any:
         if not isinstance(pause, Held):
             self._count(-1)
             try:
@@ -267,8 +270,8 @@ class Host:
             raise
         return None
 
-    def _wait_here(self, pause: Held | Ask | Input, key: str, ctx: Context) -> Any:
-        if isinstance(pause, Input):
+    def _wait_here(self, pause: Pause, key: str, ctx: Context) -> Any:
+        if isinstance(pause, Begin | Input):
             self._count(-1)
             try:
                 return pause.wait_here(ctx)

@@ -33,8 +33,21 @@ CAPABLE = {
     ),
 }
 
+TASKS = parse(
+    """{
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "vector", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {
+        "elicitation": {"form": {}, "url": {}},
+        "sampling": {"tools": {}, "context": {}},
+        "roots": {},
+        "extensions": {"io.modelcontextprotocol/tasks": {}}
+    }
+}"""
+)
+
 # What this runner can do beyond the plain format.
-ABLE = {"ask"}
+ABLE = {"ask", "tasks"}
 
 TIMES = {"callTimeoutMs", "coalesceMs", "drainMs", "heldMs", "requestStateTtlMs"}
 
@@ -53,6 +66,7 @@ class VectorSkip(Enum):
     CLOCK = "its limits hold a time, which only a runner with a clock of its own can let pass"
     CONNECTIONS = "a server of this door has one connection"
     ASKS = "a request to the client is awaited on a loop"
+    TASKS = "when what a plain function gave is kept nobody can see, and its client would ask too early"
     SPELLING = "Python's numbers keep no spelling; on the other road the same goes through as JSON text"
 
 
@@ -78,7 +92,7 @@ def cases(vector: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Names, list[
     strangers = set(vector) - {"name", "about", "requirements", "needs", "server", "each", "steps"}
     assert not strangers, f"unknown members {strangers}"
     for case in vector.get("each", [{}]):
-        names = {"modern": MODERN, "capable": CAPABLE, **case}
+        names = {"modern": MODERN, "capable": CAPABLE, "tasks": TASKS, **case}
         server = resolve({**SHARED, **vector.get("server", {})}, names)
         names["identity"] = {"io.modelcontextprotocol/serverInfo": server["info"]}
         # A whole step may be a name. What is bound later stands inside of steps.
@@ -91,13 +105,17 @@ def vector_skip(name: str, vector: dict[str, Any], road: Road) -> VectorSkip | N
     if not set(vector.get("needs", [])) <= ABLE:
         return VectorSkip.NEEDS
     for server, _, steps in cases(vector):
-        if TIMES & set(server.get("limits", {})):
+        if TIMES & set(server.get("limits", {})) or any(
+            name.endswith("Ms") for name in server.get("tasks", {})
+        ):
             return VectorSkip.CLOCK
         if any(step.get("on", "1") != "1" for step in steps):
             return VectorSkip.CONNECTIONS
         tools = [act for tool in server.get("tools", []) for act in tool.get("behaviour", [])]
         if road is Road.THREADS and any("ask" in act for act in tools):
             return VectorSkip.ASKS
+    if road is Road.THREADS and "tasks" in vector.get("needs", []):
+        return VectorSkip.TASKS
     if road is Road.THREADS and name == "jsonrpc/numbers-untouched":
         return VectorSkip.SPELLING
     return None

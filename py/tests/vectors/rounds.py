@@ -15,7 +15,7 @@ from ferromcp.asking import Request
 
 from .text import write
 
-__all__ = ["Input", "handed_back", "next_act", "round_by_hand"]
+__all__ = ["Begin", "Input", "handed_back", "next_act", "round_by_hand"]
 
 
 class _Asked(Request[Any]):
@@ -45,6 +45,18 @@ class Input:
     def wait_here(self, ctx: Context) -> list[Any]:
         """The same, on this thread."""
         return list(ctx.ask(self._requests).wait().values())
+
+
+class Begin:
+    """A call that is to become a task, if its client takes tasks."""
+
+    async def wait(self, ctx: Context) -> None:
+        """Goes on when that is done."""
+        await ctx.begin_task()
+
+    def wait_here(self, ctx: Context) -> None:
+        """The same, on this thread."""
+        ctx.begin_task().wait()
 
 
 def next_act(acts: list[dict[str, Any]], ctx: Context) -> int:

@@ -49,6 +49,10 @@ class Script:
         self._catalogue = Catalogue(server, loop if road is Road.LOOP else None)
         self._host = self._catalogue.host
         self._messages: deque[Any] = deque()
+        self._tasks = any(
+            "execution" in tool["definition"] or {"begin": True} in tool.get("behaviour", [])
+            for tool in server.get("tools", [])
+        )
         self._probes = 0
         self._last = b""
         self._unproved = False
@@ -92,6 +96,12 @@ class Script:
     # What the client sends
 
     def _send(self, data: bytes) -> None:
+        if self._tasks:
+            # Nothing but what functions have come to tells a task's client how it stands.
+            self._prove()
+            self._connection.turn()
+            self._host.settle()
+            self._connection.turn()
         self._last = data
         self._unproved = True
         self._listens = self._listens or b"subscriptions/listen" in data
