@@ -133,9 +133,13 @@ wheel: $(VENV)/.ready ## build the release wheel into target/wheels
 
 .PHONY: check-rust check-python check-types check-generated check-tree
 
-check-rust: ## rustfmt and clippy, which also bans clocks, files, sockets and threads in the engine
+# Also what test-parity reads: rustdoc shows what the crates really export, whatever module it stands in.
+RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc --quiet $(LOCKED) --no-deps --all-features -p ferromcp -p ferromcp-engine
+
+check-rust: ## rustfmt, rustdoc's links, and clippy, which also bans clocks, files, sockets and threads in the engine
 	cargo fmt --all --check
 	cargo clippy --quiet $(LOCKED) --workspace --all-targets -- -D warnings
+	$(RUSTDOC)
 
 check-python: $(VENV)/.ready ## ruff
 	$(VENV)/bin/ruff format --check --quiet $(PYTHON_CODE)
@@ -192,9 +196,8 @@ test-python: native ## tests of the Python package
 test-docs: native addon clib ## the programs in the documents, the manifest of requirements, and the runner of `peers`
 	$(PYTEST) docs tests/test_*.py tests/peers
 
-# rustdoc shows what the crates really export, whatever module it stands in.
 test-parity: native addon clib ## the same public surface in every language, as tests/parity/surface.toml lists it
-	RUSTDOCFLAGS="-A rustdoc::private_intra_doc_links" cargo doc --quiet $(LOCKED) --no-deps -p ferromcp -p ferromcp-engine
+	$(RUSTDOC)
 	$(PYTEST) tests/parity
 
 test-wheel: $(VENV)/.ready ## the wheel, built as for publishing, in an environment with nothing else

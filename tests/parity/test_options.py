@@ -88,6 +88,7 @@ def library() -> ctypes.CDLL:
     loaded.fmcp_server_start_fds.argtypes = [
         ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, Text, ctypes.c_void_p
     ]  # fmt: skip
+    loaded.fmcp_server_set_policy.argtypes = [ctypes.c_void_p, Text, ctypes.c_void_p]
     loaded.fmcp_server_free.argtypes = [ctypes.c_void_p]
     loaded.fmcp_server_free.restype = None
     loaded.fmcp_error_text.argtypes = [ctypes.c_void_p]
@@ -167,3 +168,34 @@ def test_every_option_of_a_run_is_taken(door: str) -> None:
     for name, row in given:
         assert start(json.dumps({name: row.value})) == OK, name
     assert start('{"otherwise":1}') == INVALID_ARGUMENT
+
+
+def policy_with(given: list[tuple[str, Row]], misspelt: str | None = None) -> str:
+    """A policy with all members of the list, one of them misspelt."""
+    policy: dict[str, Any] = {}
+    for path, row in given:
+        *outer, last = path.split(".")
+        place = policy
+        for key in outer:
+            place = place.setdefault(key, {})
+        place.setdefault(
+            f"{last}Misspelt" if path == misspelt else last, {} if row.value is None else row.value
+        )
+    return json.dumps(policy)
+
+
+@pytest.mark.parametrize("door", ["c", "cpp"])
+def test_every_member_of_a_policy_is_taken(door: str) -> None:
+    """The other doors give the text to the same reader, when they start."""
+    loaded = library()
+    given = members("policy.", door)
+    assert len(given) > 20
+
+    def told(policy: str) -> int:
+        status: int = loaded.fmcp_server_set_policy(server, Text.of(policy), None)
+        return status
+
+    with server_of(loaded, json.dumps(INFO)) as (server, _):
+        assert told(policy_with(given)) == OK
+        for path, _ in given:
+            assert told(policy_with(given, misspelt=path)) == INVALID_ARGUMENT, path

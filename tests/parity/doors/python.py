@@ -32,11 +32,16 @@ def _members(name: str, item: type) -> Iterator[tuple[str, object]]:
     if dataclasses.is_dataclass(item):
         yield from ((f"{name}.{field.name}", None) for field in dataclasses.fields(item))
         return
+    if fields := getattr(item, "_fields", ()):  # a named tuple
+        yield from ((f"{name}.{field}", None) for field in fields)
+        return
     if issubclass(item, Exception):
         if "__init__" in vars(item):
             yield from ((f"{name}.{field}", None) for field in inspect.signature(item).parameters)
         return
-    for member, value in vars(item).items():
+    # With what it has from classes of ours.
+    classes = [cls for cls in reversed(item.__mro__) if cls.__module__.startswith("ferromcp.")]
+    for member, value in {name: value for cls in classes for name, value in vars(cls).items()}.items():
         if not member.startswith("_"):
             yield f"{name}.{member}", None
             if inspect.isfunction(value) and item is ferromcp.Server:

@@ -19,14 +19,18 @@ CRATES = {"": "ferromcp", "engine::": "ferromcp_engine"}
 DEFAULTS = {
     "StdioOptions": (ROOT / "core" / "runtime" / "src" / "options.rs", r"fn default\(\)"),
     "engine::Limits": (ROOT / "core" / "engine" / "src" / "limits.rs", r"fn default\(\)"),
+    "engine::TasksConfig": (
+        ROOT / "core" / "engine" / "src" / "server" / "tasks" / "config.rs",
+        r"fn default\(\)",
+    ),
     "engine::ServerConfig": (
         ROOT / "core" / "engine" / "src" / "server" / "config.rs",
         r"pub fn new\(name: ",
     ),
 }
 UNITS = {"micros": "microseconds", "millis": "milliseconds", "secs": "seconds"}
-# Folders of the engine's pages that are looked into; of the others the module's name alone counts.
-OPEN_FOLDERS = ("error/", "jsonrpc/")
+# Folders of pages that are looked into; of the others the module's name alone counts.
+OPEN_FOLDERS = ("error/", "jsonrpc/", "middleware/", "store/", "apps/")
 
 ITEM = re.compile(r'<a href="((?:\w+/)*)(struct|enum|trait|fn|type|constant)\.(\w+)\.html">')
 MEMBER = re.compile(
