@@ -203,7 +203,7 @@ test-parity: native addon clib ## the same public surface in every language, as 
 test-wheel: $(VENV)/.ready ## the wheel, built as for publishing, in an environment with nothing else
 	$(PY) tools/wheel_smoke.py $(LOCKED)
 
-test-blackbox: native addon c-fixtures ## real server processes over pipes
+test-blackbox: native addon c-fixtures examples/node/node_modules/.ready ## real server processes over pipes
 	$(PYTEST) tests/blackbox
 
 test-interop: native addon c-examples $(VENV)-mcp1/.ready $(INTEROP) examples/node/node_modules/.ready ## the official clients against our servers and examples

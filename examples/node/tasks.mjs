@@ -6,7 +6,7 @@
 //     node examples/node/tasks.mjs [FILE]        an MCP client speaks to it on stdin and stdout
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { Server } from 'ferromcp';
+import { Server, ToolError } from 'ferromcp';
 import { z } from 'zod';
 
 const server = new Server('reports', { version: '1.0' });
@@ -21,7 +21,7 @@ server.tool(
   },
   async ({ topic, pages }, context) => {
     const style = await context.elicit('How shall the report be written?', z.object({ style: z.enum(['short', 'long']) }));
-    if (style.action !== 'accept') return 'No report: the user did not say how.';
+    if (style.action !== 'accept') throw new ToolError('No report: the user did not say how.');
     const title = await context.sample({ messages: `A title for a report about ${topic}`, maxTokens: 20 });
     for (let page = 1; page <= pages; page++) {
       // What a client is shown while the task runs.

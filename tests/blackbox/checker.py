@@ -8,6 +8,7 @@ request that is open, fields of one era do not appear in the other, and a line i
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -68,7 +69,8 @@ class Checker:
     def sent_request(self, id: Json, method: str, params: Json, revision: str, *, valid: bool) -> None:
         self.asked.setdefault(id_key(id), []).append((method, revision))
         self.revisions.add(revision)
-        if valid and methods is not None:
+        # mcp_types has no methods of tasks.
+        if valid and methods is not None and not method.startswith("tasks/"):
             methods.validate_client_request(method, revision, params)
 
     def sent_notification(self, method: str, params: Json, revision: str, *, valid: bool) -> None:
@@ -110,6 +112,10 @@ class Checker:
     def _notification(self, message: Message) -> None:
         unknown = set(message) - {"jsonrpc", "method", "params"}
         assert not unknown, f"foreign members {unknown}: {message}"
+        if message["method"] in ("notifications/tasks", "notifications/tasks/status"):
+            modern = message["method"] == "notifications/tasks"
+            check_task(message.get("params"), MODERN if modern else "2025-11-25")
+            return
         if methods is None:
             return
         problems = []
@@ -156,12 +162,47 @@ class Checker:
         elif revision:
             foreign = [name for name in ONLY_MODERN_FIELDS if name in result]
             assert not foreign, f"fields that {revision} does not know: {foreign} in {result}"
+        if method == "tools/call" and (task := started_task(result, revision)) is not None:
+            check_task(task, revision)
+            return
+        if method == "tasks/get":
+            check_task(result, revision)
         if methods is not None and (method, revision) in methods.SERVER_RESULTS:
             methods.parse_server_result(method, revision, result)
 
     def _legacy_revision(self) -> str | None:
         legacy = [revision for revision in self.revisions if revision != MODERN]
         return legacy[0] if legacy else None
+
+
+def started_task(result: Message, revision: str) -> Json:
+    """The task that a call was answered with, if it was: mcp_types does not know those of the extension."""
+    if result.get("resultType") == "task":
+        return result
+    return result.get("task") if revision != MODERN else None
+
+
+STATUSES = ("working", "input_required", "completed", "failed", "cancelled")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+def check_task(task: Json, revision: str) -> None:
+    """`Task` of the extension io.modelcontextprotocol/tasks, or of 2025-11-25."""
+    assert isinstance(task, dict), f"a task that is no object: {task}"
+    assert isinstance(task.get("taskId"), str), f"a task without an id: {task}"
+    assert task.get("status") in STATUSES, f"a task in no status: {task}"
+    for name in ("createdAt", "lastUpdatedAt"):
+        assert MOMENT.fullmatch(str(task.get(name))), f"{name} is no time of ISO 8601: {task}"
+    ttl, poll = ("ttlMs", "pollIntervalMs") if revision == MODERN else ("ttl", "pollInterval")
+    assert ttl in task, f"a task without {ttl}: {task}"
+    for name in (ttl, poll):
+        value = task.get(name)
+        assert value is None or (type(value) is int and value >= 0), f"{name} is no whole number: {task}"
+    if revision == MODERN and task.get("resultType") != "task":
+        extra = {"input_required": "inputRequests", "completed": "result", "failed": "error"}.get(
+            task["status"]
+        )
+        assert extra is None or isinstance(task.get(extra), dict), f"a task without {extra}: {task}"
 
 
 def modern_meta(capabilities: Mapping[str, Json] | None = None) -> Message:
