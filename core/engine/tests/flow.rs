@@ -42,6 +42,20 @@ fn progress_only_rises_and_ends_with_the_answer() {
 }
 
 #[test]
+fn no_progress_by_hand_without_a_token_either() {
+    let mut pair = pair();
+    let key = start(&mut pair, "1", "");
+    let params = r#"{"progressToken":1,"progress":1}"#;
+    assert_eq!(pair.server.notify(key, "notifications/progress", Some(params)), Ok(false));
+    pair.answer_text(key, "x");
+    let key = start(&mut pair, "2", r#""progressToken":1"#);
+    assert_eq!(pair.server.notify(key, "notifications/progress", Some(params)), Ok(true));
+    pair.drain();
+    assert!(pair.take().contains(r#""result""#));
+    assert_eq!(json(&pair.take())["params"]["progressToken"], 1);
+}
+
+#[test]
 fn no_progress_where_none_was_asked_for() {
     let mut pair = pair();
     let key = start(&mut pair, "1", "");

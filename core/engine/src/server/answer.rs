@@ -273,21 +273,23 @@ impl Server {
     }
 
     /// Sends a notification that belongs to a call, as long as the call is open. `params` is the JSON of an object.
-    /// False, and nothing is sent: the call is over, or its peer is a modern one that has not asked for such a
-    /// notification (a change outside of a subscription, a log message without a level).
+    /// False, and nothing is sent: the call is over, its peer has given no token for progress, or is a modern one that has not
+    /// asked for such a notification (a change outside of a subscription, a log message without a level).
     ///
     /// # Errors
     /// [`LocalError::NotJson`] when `params` is no JSON object.
     pub fn notify(&mut self, key: RequestKey, method: &str, params: Option<&str>) -> Result<bool, LocalError> {
         let params = params.map(|params| object("params", params)).transpose()?;
         let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
+        // No revision lets progress go to who has given no token for it (`basic/patterns/progress`, "Behavior Requirements": MUST).
+        let pointless = method == "notifications/progress" && record.progress.is_none();
         let unasked = match method {
             "notifications/message" => record.log_level.is_none(),
             _ => tells_of_change(method) && record.method.known() != Some(Method::Listen),
         };
         let related = record.run.as_ref().map(|run| run.id.clone());
         let is_modern = record.revision.is_modern();
-        if record.is_held() || is_modern && (unasked || related.is_some()) {
+        if pointless || record.is_held() || is_modern && (unasked || related.is_some()) {
             return Ok(false);
         }
         let stream = record.stream;
