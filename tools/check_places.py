@@ -41,6 +41,12 @@ PLACES = (
         ("core/engine/src/wire/", "core/engine/src/testing.rs"),
     ),
     Place(
+        "a revision by its name",
+        r"\bV20[0-9]{2}_[0-9]{2}_[0-9]{2}\b",
+        ("core/engine/src", *DOORS),
+        ("core/engine/src/wire/", "core/engine/src/testing.rs"),
+    ),
+    Place(
         "a raw pointer made into a reference or a box",
         r"\bfrom_raw\b|\bfrom_raw_parts(_mut)?\b|\.as_ref\(\)|\.as_mut\(\)|\binto_raw\b",
         ("ffi-c/src",),

@@ -364,3 +364,11 @@ fn a_task_is_logged_when_it_ends() {
     assert!(id.is_string());
     assert_eq!((&line["task"], &line["outcome"]), (&id, &json!("ok")));
 }
+
+#[test]
+fn a_policy_is_an_object() {
+    for text in ["[]", "null", "5", "\"x\"", ""] {
+        assert!(Policy::from_json(text).is_err(), "{text}");
+    }
+    assert!(Policy::from_json(" {} ").is_ok());
+}

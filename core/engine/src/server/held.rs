@@ -31,10 +31,10 @@ impl Server {
         let sealed = if is_held { None } else { Some(self.hold_state(call, now)?) };
         if let Some((token, sealed)) = sealed {
             let Some(record) = self.requests.get_mut(call) else { return Err(LocalError::NoBackChannel) };
-            let id = record.id.clone();
+            let (id, revision) = (record.id.clone(), record.revision);
             record.rounds.get_or_insert_default().hold = Some(Hold { token });
             self.detach(call, now);
-            self.send_input_required(stream, &id, &input_requests(questions.iter()), &sealed);
+            self.send_input_required(stream, &id, revision, &input_requests(questions.iter()), &sealed);
             self.check_drained(stream);
         }
         // While it is held already, these are asked when the client comes back.
@@ -190,13 +190,13 @@ impl Server {
     fn hold_again(&mut self, call: RequestKey, now: Millis) -> Result<(), LocalError> {
         let (token, sealed) = self.hold_state(call, now)?;
         let Some(record) = self.requests.get_mut(call) else { return Ok(()) };
-        let (stream, id) = (record.stream, record.id.clone());
+        let (stream, id, revision) = (record.stream, record.id.clone(), record.revision);
         let rounds = record.rounds.get_or_insert_default();
         rounds.hold = Some(Hold { token });
         let open = rounds.waiting.iter().flat_map(|waiting| &waiting.questions);
         let requests = input_requests(open.filter(|open| open.answer.is_none()));
         self.detach(call, now);
-        self.send_input_required(stream, &id, &requests, &sealed);
+        self.send_input_required(stream, &id, revision, &requests, &sealed);
         self.check_drained(stream);
         Ok(())
     }

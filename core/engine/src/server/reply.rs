@@ -31,7 +31,7 @@ pub(super) fn write_bare(out: &mut String, reply: &Reply<'_>, record: &InFlight,
         return out.push_str(trimmed(result));
     }
     out.push('{');
-    if let Some(meta) = members(out, reply, record, Revision::V2026_07_28, most_values) {
+    if let Some(meta) = members(out, reply, record, Revision::NEWEST, most_values) {
         out.push_str(r#","_meta":"#);
         out.push_str(meta);
     }

@@ -175,13 +175,10 @@ impl Server {
         let method = method.filter(|method| method.exists_in(revision) && !(is_extra && method.is_task()));
         match method {
             Some(method) => self.serve(&request, method, now),
-            None if is_extra => {
-                let name = MethodName::Extra(message.method.as_ref().into());
-                self.call(&request, name, Job::new(Target::Delegated), now);
-                Ok(())
-            }
             None => {
-                self.refuse(PeerError::method_not_found(&message.method))?;
+                if !is_extra {
+                    self.refuse(PeerError::method_not_found(&message.method))?;
+                }
                 let name = MethodName::Extra(message.method.as_ref().into());
                 self.call(&request, name, Job::new(Target::Delegated), now);
                 Ok(())

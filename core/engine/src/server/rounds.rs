@@ -353,12 +353,20 @@ impl Server {
         }
         let sealed = self.seal_state(call, state, now)?;
         let Some(record) = self.settle(call) else { return Err(LocalError::NoBackChannel) };
-        self.send_input_required(record.stream, &record.id, &input_requests(questions.iter()), &sealed);
+        let requests = input_requests(questions.iter());
+        self.send_input_required(record.stream, &record.id, record.revision, &requests, &sealed);
         self.check_drained(record.stream);
         Ok(())
     }
 
-    pub(super) fn send_input_required(&mut self, stream: StreamId, id: &str, requests: &str, state: &str) {
+    pub(super) fn send_input_required(
+        &mut self,
+        stream: StreamId,
+        id: &str,
+        revision: Revision,
+        requests: &str,
+        state: &str,
+    ) {
         let stamp = Arc::clone(&self.stamp);
         self.send_answer(stream, None, |out| {
             write::open_result(out, id);
@@ -369,7 +377,7 @@ impl Server {
             }
             out.push_str(r#","requestState":"#);
             write::string(out, state);
-            stamp.close(out, None, Revision::V2026_07_28);
+            stamp.close(out, None, revision);
             out.push_str("}}");
         });
     }

@@ -32,6 +32,9 @@ impl Revision {
     pub const ALL: [Self; 5] =
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
 
+    /// The one whose form definitions and results are given and kept in.
+    pub(crate) const NEWEST: Self = Self::V2026_07_28;
+
     /// The text that stands for it on the wire.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -20,11 +20,19 @@ pub(in super::super) struct Following {
     /// Requests of `tasks/result`, by task.
     waiting: HashMap<String, Vec<RequestKey>>,
     /// Legacy connections that asked for a task, and what they were told of it last.
-    creators: HashMap<String, (StreamId, String)>,
+    creators: HashMap<String, Creator>,
     /// Tasks that run elsewhere: whose, and when they are looked up next.
     elsewhere: HashMap<String, (Option<String>, Millis)>,
     /// Subscriptions that are opened when their tasks were looked for.
     opening: HashMap<RequestKey, Opening>,
+}
+
+/// A legacy connection that asked for a task.
+struct Creator {
+    stream: StreamId,
+    revision: Revision,
+    /// What it was told of the task last.
+    told: String,
 }
 
 struct Opening {
@@ -51,10 +59,10 @@ impl Following {
 
 impl Server {
     /// A legacy connection has asked for a task: it hears how that goes (2025-11-25, "Task Status Notification").
-    pub(super) fn follow_as_creator(&mut self, stream: StreamId, record: &TaskRecord) {
-        let mut text = String::new();
-        record.write_task(&mut text, Revision::V2025_11_25);
-        self.tasks.following.creators.insert(record.id.clone(), (stream, text));
+    pub(super) fn follow_as_creator(&mut self, stream: StreamId, revision: Revision, record: &TaskRecord) {
+        let mut told = String::new();
+        record.write_task(&mut told, revision);
+        self.tasks.following.creators.insert(record.id.clone(), Creator { stream, revision, told });
     }
 
     /// `tasks/result` of a task that goes on (2025-11-25, "Result Retrieval": MUST block).
@@ -97,12 +105,12 @@ impl Server {
     }
 
     fn tell_creator(&mut self, record: &TaskRecord, ended: bool) {
-        let Some((stream, told)) = self.tasks.following.creators.get_mut(&record.id) else { return };
-        let stream = *stream;
+        let Some(creator) = self.tasks.following.creators.get_mut(&record.id) else { return };
+        let stream = creator.stream;
         let mut text = String::new();
-        record.write_task(&mut text, Revision::V2025_11_25);
-        let is_news = *told != text;
-        told.clone_from(&text);
+        record.write_task(&mut text, creator.revision);
+        let is_news = creator.told != text;
+        creator.told.clone_from(&text);
         if ended {
             self.tasks.following.creators.remove(&record.id);
         }

@@ -241,7 +241,7 @@ impl Server {
         entry.after = After::Nothing;
         self.detach_task(key, &record, now);
         if !revision.is_modern() {
-            self.follow_as_creator(stream, &record);
+            self.follow_as_creator(stream, revision, &record);
         }
         self.tasks.running.insert(record.id.clone(), key);
         if self.config.tasks.lease_ms > 0 {

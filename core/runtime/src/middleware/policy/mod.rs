@@ -60,6 +60,10 @@ impl Policy {
     /// # Errors
     /// [`Error::Engine`] with [`LocalError::Config`], naming what is wrong.
     pub fn from_json(json: &str) -> Result<Self, Error> {
+        // Serde would take an array of the members' values, too.
+        if !json.trim_start().starts_with('{') {
+            return Err(wrong("it must be an object"));
+        }
         let config = serde_json::from_str(json).map_err(|error| wrong(&error.to_string()))?;
         Ok(Self { config, ..Self::default() })
     }
