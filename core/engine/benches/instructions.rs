@@ -29,6 +29,7 @@ fn main() {
         server.receive(peer, b"\n", 0).expect("an open stream");
         while let Some(output) = server.poll_output() {
             match output {
+                Output::Unanswered { .. } => {}
                 Output::Transmit { bytes, .. } => {
                     sent += bytes.len();
                     server.recycle(bytes);

@@ -72,6 +72,13 @@ impl PeerError {
         Self::new(code::METHOD_NOT_FOUND, format!("Method not found: {}", shorten(method)))
     }
 
+    /// [`code::URL_ELICITATION_REQUIRED`]: the user has to visit URLs before this can be served. `elicitations` is the JSON of an
+    /// array of `{"mode":"url","message":...,"url":...}`, each with an `elicitationId` if it matters which. What becomes of it is
+    /// the client's revision's ([`crate::Server::fail`]).
+    pub fn url_elicitation_required(message: impl Into<String>, elicitations: &str) -> Self {
+        Self::new(code::URL_ELICITATION_REQUIRED, message).with_data(format!(r#"{{"elicitations":{elicitations}}}"#))
+    }
+
     /// [`code::INTERNAL_ERROR`].
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(code::INTERNAL_ERROR, message)

@@ -35,7 +35,7 @@
 //!             let reply = Reply::Tool { content, structured: None, is_error: false, meta: None };
 //!             server.respond(call.key, reply, 0)?;
 //!         }
-//!         Output::Event(_) => {}
+//!         Output::Event(_) | Output::Unanswered { .. } => {}
 //!     }
 //! }
 //! assert!(String::from_utf8_lossy(&sent).contains(r#""text":"hello""#));
@@ -47,6 +47,7 @@
 mod entropy;
 pub mod error;
 pub mod framing;
+pub mod http;
 pub mod jsonrpc;
 mod lifecycle;
 mod limits;
@@ -64,7 +65,7 @@ pub use model::{Capability, LogLevel};
 pub use server::{
     AnswerFacts, AnswerKind, AskKey, Asked, CacheHints, CacheScope, Call, CallLimits, CancelReason, CapabilityConfig,
     CatalogueKind, Diagnostic, DiagnosticKind, Event, InputRequest, ListKind, Millis, OutgoingError, OutgoingKey,
-    Output, OutputValidation, Reentry, Reply, RequestKey, Server, ServerConfig, StateKey, StoreKey, StreamId, Target,
-    TasksConfig, Watch,
+    Output, OutputValidation, Reentry, Reply, RequestKey, Sent, Server, ServerConfig, StateKey, StoreKey, StreamId,
+    Target, TasksConfig, Watch,
 };
 pub use wire::{Era, Revision};

@@ -44,6 +44,9 @@ pub struct Limits {
     /// Tasks of one client that run at once (2025-11-25 `basic/utilities/tasks`, "Resource Management": SHOULD). 1,024: each
     /// holds what host code holds.
     pub max_tasks: usize,
+    /// Visits to URLs of legacy clients that nobody has said to be complete; of more, the oldest is forgotten, and can't be
+    /// said to be complete any more. 1,024: each costs its id.
+    pub max_visits: usize,
     /// Milliseconds that running calls get after the end of input. 5,000: a quick shell pipe gets its answers, a host
     /// that closed us does not wait for a stuck tool.
     pub drain_ms: u64,
@@ -74,6 +77,7 @@ impl Default for Limits {
             max_held: 1_024,
             held_ms: 600_000,
             max_tasks: 1_024,
+            max_visits: 1_024,
             drain_ms: 5_000,
             call_timeout_ms: 0,
             coalesce_ms: 10,

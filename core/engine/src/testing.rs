@@ -5,7 +5,7 @@
 
 use crate::tasks::{StoreError, StoreOutcome, StoreRequest, TaskCursor, TaskPage, TaskRecord, look};
 use crate::{Call, Event, LocalError, Millis, Output, Reply, RequestKey, Server, ServerConfig, StoreKey, StreamId};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The `_meta` fields of a modern request, as JSON members.
 pub const MODERN_META: &str =
@@ -48,6 +48,8 @@ pub struct Pair {
 pub struct Store {
     /// The tasks, by id.
     pub tasks: BTreeMap<String, TaskRecord>,
+    /// What was spent.
+    pub spent: BTreeSet<String>,
     /// It can't be reached.
     pub is_down: bool,
     /// What is asked of it waits for [`Pair::serve_store`].
@@ -87,6 +89,7 @@ impl Store {
                 StoreOutcome::Changed(seen.map(|seen| (seen.applied, Box::new(task.clone()))))
             }
             StoreRequest::Remove { id } => StoreOutcome::Removed(self.tasks.remove(&id).is_some()),
+            StoreRequest::Spend { token, .. } => StoreOutcome::Spent { first: self.spent.insert(token) },
         }
     }
 }
@@ -221,6 +224,19 @@ impl Pair {
         true
     }
 
+    /// Lets the store do any of what has waited for it; with `is_lost` nobody hears that it was done. False: nothing has.
+    pub fn serve_store_at(&mut self, at: usize, is_lost: bool) -> bool {
+        let at = at % self.store.waiting.len().max(1);
+        let Some((op, request)) = self.store.waiting.remove(at) else { return false };
+        let mut outcome = self.store.execute(request, EPOCH + self.now);
+        if is_lost {
+            outcome = StoreOutcome::Failed(StoreError::Unavailable("its answer was lost".into()));
+        }
+        self.server.stored(op, outcome, self.now);
+        self.drain();
+        true
+    }
+
     /// Takes all outputs, as the contract wants it after every input and command.
     pub fn drain(&mut self) {
         while let Some(output) = self.server.poll_output() {
@@ -233,6 +249,8 @@ impl Pair {
                     self.server.stored(op, outcome, self.now);
                 }
                 Output::Event(event) => self.events.push_back(event),
+                // A stream of lines has no lanes.
+                Output::Unanswered { .. } => {}
                 Output::Transmit { bytes, .. } => {
                     self.partial.extend(bytes);
                     while let Some(end) = self.partial.iter().position(|b| *b == b'\n') {

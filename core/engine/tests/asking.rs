@@ -232,7 +232,7 @@ fn a_changed_question_is_not_answered_by_the_old_answer() {
     assert_eq!(ask(&mut pair, &call, &[other], Reentry::Replay), Ok(Asked::Suspended));
 }
 
-// requirement: mrtr-state-untrusted, mrtr-state-integrity, mrtr-state-rejected, mrtr-state-replay-request
+// requirement: mrtr-state-untrusted, mrtr-state-integrity, mrtr-state-rejected, mrtr-state-replay-request, mrtr-state-single-use
 #[test]
 fn states_that_are_tampered_with_foreign_or_used_twice_are_refused() {
     let mut pair = pair();
@@ -660,11 +660,11 @@ fn a_legacy_client_without_the_capability_or_with_an_error_fails_the_call() {
 }
 
 #[test]
-fn answers_without_a_state_answer_nothing() {
+fn answers_without_a_state_are_for_rounds_by_hand_alone() {
     let mut pair = pair();
     call_tool(&mut pair, 1, json!({"inputResponses": accepted()}));
     let call = pair.take_call();
-    assert_eq!(call.input_responses_json(), None);
+    assert_eq!(call.input_responses_json(), Some(accepted().to_string().as_str()));
     assert_eq!(ask(&mut pair, &call, &[name("who")], Reentry::Replay), Ok(Asked::Suspended));
 }
 

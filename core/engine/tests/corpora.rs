@@ -39,6 +39,23 @@ fn sequence() {
 }
 
 #[test]
+fn tasks() {
+    run("tasks", drivers::tasks);
+    // Whatever the inputs above do not come to.
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for _ in 0..1_500 {
+        let mut data = Vec::with_capacity(160);
+        while data.len() < 160 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            data.extend(state.to_le_bytes());
+        }
+        drivers::tasks(&data);
+    }
+}
+
+#[test]
 fn schema() {
     run("schema", drivers::schema);
 }

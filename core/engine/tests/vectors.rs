@@ -83,7 +83,7 @@ fn server(shared: &Json, vector: &Json) -> Json {
 }
 
 fn run(shared: &Json, vector: &Json, corrupt: bool) -> Vec<String> {
-    const KEYS: [&str; 7] = ["name", "about", "requirements", "needs", "server", "each", "steps"];
+    const KEYS: [&str; 8] = ["name", "about", "requirements", "needs", "server", "http", "each", "steps"];
     let stranger = vector.members().iter().find(|(key, _)| !KEYS.contains(&key.as_str()));
     if let Some((key, _)) = stranger {
         return vec![format!("unknown member {key}")];
@@ -107,8 +107,10 @@ fn run(shared: &Json, vector: &Json, corrupt: bool) -> Vec<String> {
         for (name, value) in round.members() {
             names.bind(name, value.clone());
         }
-        for cut in CUTS {
-            let outcome = Script::new(&server(shared, vector), names.clone(), cut).and_then(|mut script| {
+        let http = vector.get("http");
+        // A body comes whole.
+        for cut in if http.is_some() { &CUTS[..1] } else { &CUTS[..] } {
+            let outcome = Script::new(&server(shared, vector), http, names.clone(), *cut).and_then(|mut script| {
                 script.corrupt = corrupt;
                 script.run(steps)
             });
@@ -148,7 +150,8 @@ fn every_vector_holds() {
 #[test]
 fn corrupted_messages_are_noticed() {
     let shared = read(&folder().join("server.json"));
-    let expects = |step: &Json| ["transmit", "transmitAll", "error"].iter().any(|verb| step.get(verb).is_some());
+    let verbs = ["transmit", "transmitAll", "error", "refused"];
+    let expects = |step: &Json| verbs.iter().any(|verb| step.get(verb).is_some());
     let mut seen = 0;
     for path in vectors() {
         let vector = read(&path);

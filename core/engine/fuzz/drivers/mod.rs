@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each fuzz target uses one of them")]
 
 mod sequence;
+mod tasks;
 
 use ferromcp_engine::model::uri_template::UriTemplate;
 use ferromcp_engine::schema::{Schema, SchemaLimits};
@@ -10,6 +11,7 @@ use ferromcp_engine::testing::{MODERN_META, Pair};
 use ferromcp_engine::{CapabilityConfig, Event, Reply, ServerConfig};
 
 pub use sequence::sequence;
+pub use tasks::tasks;
 
 /// A server with one of everything and small limits, so that the fuzzer reaches them.
 pub fn pair() -> Pair {

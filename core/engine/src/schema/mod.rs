@@ -11,6 +11,7 @@
 //!
 //! Without the crate's feature `schema` the same functions are there, and every value fits.
 
+mod annotated;
 #[cfg(feature = "schema")]
 mod compiled;
 mod document;
@@ -23,7 +24,7 @@ mod flat;
 mod instance;
 mod keywords;
 mod limits;
-#[cfg(feature = "schema")]
+#[cfg_attr(not(feature = "schema"), allow(dead_code, reason = "only the comparison is used without validation"))]
 mod number;
 mod survey;
 mod violations;
@@ -33,8 +34,10 @@ mod wrap;
 use compiled::Compiled;
 use document::{Document, Kind};
 
+pub(crate) use annotated::annotated;
 pub use error::SchemaError;
 pub use limits::SchemaLimits;
+pub(crate) use number::same_number;
 pub use violations::{Violation, Violations};
 pub use wrap::wrap_in_object;
 

@@ -77,6 +77,11 @@ impl Hash for Decimal<'_> {
     }
 }
 
+/// Whether two numbers of the JSON grammar have the same value, however they are written.
+pub(crate) fn same_number(a: &str, b: &str) -> bool {
+    Decimal::of(a) == Decimal::of(b)
+}
+
 /// Whether the number is written with neither a fraction nor an exponent.
 pub(super) fn is_plain(text: &str) -> bool {
     !text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'))

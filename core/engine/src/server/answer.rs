@@ -1,11 +1,12 @@
 //! What host code says to a call: its answer, and what may come before the answer.
 
-use super::event::{Millis, Reply, RequestKey, StreamId};
+use super::event::{Millis, Reply, RequestKey, Sent, StreamId};
 use super::inflight::{After, InFlight};
 use super::reply::{self, asks_for_input, check_reply, not_json, object, text_block, trimmed};
+use super::stream::Via;
 use super::tasks::with_related;
-use super::{AnswerFacts, AnswerKind, DiagnosticKind, Event, OutputValidation, Server};
-use crate::error::{LocalError, PeerError};
+use super::{AnswerFacts, AnswerKind, CatalogueKind, DiagnosticKind, Event, OutputValidation, Server};
+use crate::error::{LocalError, PeerError, code};
 use crate::jsonrpc::check::check;
 use crate::jsonrpc::{scan, write};
 use crate::model::LogLevel;
@@ -57,7 +58,7 @@ impl Server {
             && let Err(error) = self.check_asking(&record, &reply)
         {
             self.diagnose(Some(record.stream), DiagnosticKind::BadResult, format!("request {}: {error}", record.id));
-            self.send_answer(record.stream, record.batch, |out| write::error(out, Some(&record.id), &error));
+            self.send_error(record.stream, record.via, Some(&record.id), &error);
             *instead = Some(AnswerKind::Error(error.code));
             self.check_drained(record.stream);
             return Ok(true);
@@ -65,7 +66,7 @@ impl Server {
         if let Err(reason) = self.check_output(&record, &reply) {
             self.diagnose(Some(record.stream), DiagnosticKind::BadResult, format!("request {}: {reason}", record.id));
             if self.config.output_validation == OutputValidation::Strict {
-                self.send_tool_error(record.stream, record.batch, &record.id, record.revision, &reason);
+                self.send_tool_error(record.stream, record.via, &record.id, record.revision, &reason);
                 *instead = Some(AnswerKind::ToolError);
                 self.check_drained(record.stream);
                 return Ok(true);
@@ -83,14 +84,14 @@ impl Server {
             out.push('}');
         };
         // Apart from batches the answer is written straight into the stream's text.
-        if record.batch.is_none() {
-            let out = self.transmit(record.stream);
+        if record.via.batch.is_none() {
+            let out = self.transmit(record.stream, record.via.lane, Sent::Answer(None));
             write(out);
             out.push('\n');
         } else {
             let mut text = String::new();
             write(&mut text);
-            self.send_answer(record.stream, record.batch, |out| out.push_str(&text));
+            self.send_answer(record.stream, record.via, |out| out.push_str(&text));
         }
         self.check_drained(record.stream);
         Ok(true)
@@ -98,12 +99,26 @@ impl Server {
 
     /// Answers a call with a JSON-RPC error. False: the call is over already.
     ///
+    /// [`code::URL_ELICITATION_REQUIRED`] with `data` of the form `{"elicitations":[{"mode":"url","message":...,"url":...}]}` says
+    /// that the user has to visit URLs first (2025-11-25 `client/elicitation`, "URL Elicitation Required Error"). A visit gets an
+    /// `elicitationId` where it has none. A modern client is asked for the visits and sends the request again, when host code runs
+    /// again; one whose user said no before gets an internal error, as does a `data` that is something else. A client that
+    /// knows no visits is served as by [`Server::fail_capability`].
+    ///
     /// # Errors
     /// [`LocalError::NotJson`] when `error.data` is not JSON. The call stays open.
-    pub fn fail(&mut self, key: RequestKey, error: &PeerError, _now: Millis) -> Result<bool, LocalError> {
+    pub fn fail(&mut self, key: RequestKey, error: &PeerError, now: Millis) -> Result<bool, LocalError> {
         if let Some(data) = &error.data {
             check(data).map_err(|fault| not_json("error data", &fault))?;
         }
+        if error.code == code::URL_ELICITATION_REQUIRED && self.config.catalogue != CatalogueKind::Delegated {
+            return self.fail_for_visits(key, error, now);
+        }
+        self.fail_with(key, error)
+    }
+
+    /// Answers a call with this error. Its data is JSON.
+    pub(super) fn fail_with(&mut self, key: RequestKey, error: &PeerError) -> Result<bool, LocalError> {
         let told = self.watch_error(key, error);
         if self.requests.get_mut(key).is_some_and(|record| record.is_held()) {
             self.park_error(key, error);
@@ -118,7 +133,7 @@ impl Server {
         let Some(record) = self.settle(key) else { return Ok(false) };
         self.disagree(&record);
         let error = PeerError { code: record.revision.error_code(error.code), ..error.clone() };
-        self.send_answer(record.stream, record.batch, |out| write::error(out, Some(&record.id), &error));
+        self.send_error(record.stream, record.via, Some(&record.id), &error);
         self.tell_answered(key, told);
         self.check_drained(record.stream);
         Ok(true)
@@ -173,7 +188,7 @@ impl Server {
         if let Some(bound) = &mut record.bound {
             bound.heard(now);
         }
-        let (stream, revision) = (record.stream, record.revision);
+        let (stream, via, revision) = (record.stream, record.via, record.revision);
         let related = record.run.as_ref().map(|run| run.id.clone());
         if related.is_some() && (revision.is_modern() || record.progress.is_none()) {
             return Ok(self.note_progress(key, message, now));
@@ -199,7 +214,7 @@ impl Server {
         if let Some(id) = related {
             params = with_related(&params, &id);
         }
-        self.send_notification(stream, "notifications/progress", Some(&params));
+        self.send_notification(stream, via, "notifications/progress", Some(&params));
         Ok(true)
     }
 
@@ -217,10 +232,16 @@ impl Server {
     ) -> Result<bool, LocalError> {
         let data = check(data).map_err(|fault| not_json("log data", &fault))?;
         let Some(record) = self.requests.get_mut(key) else { return Ok(false) };
-        let (stream, revision, own) = (record.stream, record.revision, record.log_level);
+        let (stream, via, revision, own) = (record.stream, record.via, record.revision, record.log_level);
         let related = record.run.as_ref().map(|run| run.id.clone());
         let wanted = if revision.is_modern() { own } else { self.connection_level(stream) };
-        Ok(self.send_log(stream, wanted, level, logger, data, related.as_deref()))
+        if !self.wants_log(wanted, level) {
+            return Ok(false);
+        }
+        let params = log_params(level, logger, data);
+        let params = related.map(|id| with_related(&params, &id)).unwrap_or(params);
+        self.send_notification(stream, via, "notifications/message", Some(&params));
+        Ok(true)
     }
 
     /// Sends a log message that belongs to no call; only legacy peers can get one.
@@ -236,45 +257,26 @@ impl Server {
     ) -> Result<bool, LocalError> {
         let data = check(data).map_err(|fault| not_json("log data", &fault))?;
         let wanted = self.connection_level(stream);
-        Ok(self.send_log(stream, wanted, level, logger, data, None))
+        if !self.wants_log(wanted, level) {
+            return Ok(false);
+        }
+        self.send_notification(stream, Via::default(), "notifications/message", Some(&log_params(level, logger, data)));
+        Ok(true)
     }
 
     fn connection_level(&self, stream: StreamId) -> Option<LogLevel> {
         Some(self.streams.get(&stream)?.legacy.as_ref()?.log_level)
     }
 
-    fn send_log(
-        &mut self,
-        stream: StreamId,
-        wanted: Option<LogLevel>,
-        level: LogLevel,
-        logger: Option<&str>,
-        data: &str,
-        related: Option<&str>,
-    ) -> bool {
-        let declared = self.config.capabilities.get("logging").is_some();
-        if !declared || wanted.is_none_or(|wanted| level < wanted) {
-            return false;
-        }
-        let mut params = String::from(r#"{"level":"#);
-        write::string(&mut params, level.as_str());
-        if let Some(logger) = logger {
-            params.push_str(r#","logger":"#);
-            write::string(&mut params, logger);
-        }
-        params.push_str(r#","data":"#);
-        write::raw(&mut params, data);
-        params.push('}');
-        if let Some(id) = related {
-            params = with_related(&params, id);
-        }
-        self.send_notification(stream, "notifications/message", Some(&params));
-        true
+    /// Whether a message of `level` goes to who wants those from `wanted` on.
+    fn wants_log(&self, wanted: Option<LogLevel>, level: LogLevel) -> bool {
+        self.config.capabilities.get("logging").is_some() && wanted.is_some_and(|wanted| level >= wanted)
     }
 
     /// Sends a notification that belongs to a call, as long as the call is open. `params` is the JSON of an object.
     /// False, and nothing is sent: the call is over, its peer has given no token for progress, or is a modern one that has not
-    /// asked for such a notification (a change outside of a subscription, a log message without a level).
+    /// asked for such a notification (a change outside of a subscription, a log message without a level); or
+    /// `notifications/elicitation/complete` does not name a visit that this client was asked for.
     ///
     /// # Errors
     /// [`LocalError::NotJson`] when `params` is no JSON object.
@@ -292,23 +294,19 @@ impl Server {
         if pointless || record.is_held() || is_modern && (unasked || related.is_some()) {
             return Ok(false);
         }
-        let stream = record.stream;
+        let (stream, via) = (record.stream, record.via);
+        if !self.may_notify(stream, method, params) {
+            return Ok(false);
+        }
         let related = related.map(|id| with_related(params.unwrap_or("{}"), &id));
-        self.send_notification(stream, method, related.as_deref().or(params));
+        self.send_notification(stream, via, method, related.as_deref().or(params));
         Ok(true)
     }
 
     /// A tool result that says that something went wrong, in plain text.
-    pub(super) fn send_tool_error(
-        &mut self,
-        stream: StreamId,
-        batch: Option<u32>,
-        id: &str,
-        revision: Revision,
-        text: &str,
-    ) {
+    pub(super) fn send_tool_error(&mut self, stream: StreamId, via: Via, id: &str, revision: Revision, text: &str) {
         let stamp = Arc::clone(&self.stamp);
-        self.send_answer(stream, batch, |out| {
+        self.send_answer(stream, via, |out| {
             write::open_result(out, id);
             out.push('{');
             stamp.open(out, Some(Method::ToolsCall), revision);
@@ -407,4 +405,18 @@ impl Server {
             }
         }
     }
+}
+
+/// The parameters of `notifications/message`; `data` is JSON text.
+fn log_params(level: LogLevel, logger: Option<&str>, data: &str) -> String {
+    let mut params = String::from(r#"{"level":"#);
+    write::string(&mut params, level.as_str());
+    if let Some(logger) = logger {
+        params.push_str(r#","logger":"#);
+        write::string(&mut params, logger);
+    }
+    params.push_str(r#","data":"#);
+    write::raw(&mut params, data);
+    params.push('}');
+    params
 }

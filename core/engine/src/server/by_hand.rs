@@ -1,18 +1,17 @@
 //! Rounds that host code writes itself: it answers with what it wants to know, and is called again with the answers.
 
 use super::Server;
-use super::event::{ClientFacts, Event, Millis, OutgoingError, Reply, RequestKey};
+use super::again::Original;
+use super::event::{Event, MethodName, Millis, OutgoingError, Reply, RequestKey};
 use super::reply::object;
-use super::request::{Params, Request, RequestClient};
+use super::request::Request;
 use super::rounds::{ByHand, InputRequest, Owner, digest};
 use super::state::{AskedBefore, State};
 use crate::error::{LocalError, PeerError};
-use crate::jsonrpc::{Message, scan, write};
+use crate::jsonrpc::{scan, write};
 use crate::wire::Revision;
 use crate::wire::input::Question;
-use crate::wire::meta::Meta;
 use crate::wire::method::Method;
-use std::sync::Arc;
 
 impl Server {
     /// Answers a call with a round.
@@ -97,43 +96,21 @@ impl Server {
             }
         }
         responses.push('}');
-        let Some(record) = self.requests.get_mut(call) else { return };
-        let (stream, id, batch, revision) = (record.stream, record.id.clone(), record.batch, record.revision);
-        let (method, params) = (record.method.clone(), record.params.clone());
-        let Some(known) = method.known() else { return };
-        let facts = self.streams.get(&stream).and_then(|stream| stream.legacy.as_ref());
-        let facts: Arc<ClientFacts> = facts.map(|legacy| Arc::clone(&legacy.client)).unwrap_or_default();
-        // The request is read again: what it asks for may have changed meanwhile.
-        let mut text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{}""#, known.name());
-        if let Some(params) = &params {
-            text.push_str(r#","params":"#);
-            text.push_str(params);
-        }
-        text.push('}');
-        let read = Message::from_json(&text, self.config.limits.max_depth);
-        let Ok(message) = read else { return };
-        let params = match Params::read(&message) {
-            Ok(params) => params,
-            Err(error) => return self.refuse_again(call, &error),
-        };
-        let meta = Meta::read(params.meta, &message.fields).unwrap_or_default();
-        let client = match meta.declared(&self.config.revisions) {
-            Ok(declared) if revision.is_modern() => {
-                RequestClient::Request { info: declared.client_info, capabilities: declared.client_capabilities }
-            }
-            _ => RequestClient::Connection(facts),
-        };
-        let method_name = known.name();
-        let request =
-            Request { stream, id: &id, method: method_name, batch, revision, params, meta, log_level: None, client };
-        let target = match self.target(&request, known) {
-            Ok(target) => target,
-            Err(error) => return self.refuse_again(call, &error),
-        };
+        let Some(record) = self.requests.get(call) else { return };
+        let Some(method) = record.method.known() else { return };
+        let original = Original::of(record);
         let by_hand = ByHand { responses: Some(responses), state };
-        let text = request.params.text.map(Into::into);
-        let again = request.call(call, method, target, text, Some(Box::new(by_hand)));
-        self.event(Event::Call(again));
+        let again = self.again(&original, method, |server, request| {
+            // A task has no messages of its own in the modern era, and a legacy client's level is its connection's.
+            let request = Request { log_level: None, ..request };
+            let target = server.target(&request, method)?;
+            let text = request.params.text.map(Into::into);
+            Ok(request.call(call, MethodName::Known(method), target, text, Some(Box::new(by_hand))))
+        });
+        match again {
+            Ok(again) => self.event(Event::Call(again)),
+            Err(error) => self.refuse_again(call, &error),
+        }
     }
 
     /// A call can't go on because of its client.
@@ -149,10 +126,10 @@ impl Server {
         }
         let Some(record) = self.settle(call) else { return };
         if record.method.known() == Some(Method::ToolsCall) {
-            self.send_tool_error(record.stream, record.batch, &record.id, record.revision, &reason);
+            self.send_tool_error(record.stream, record.via, &record.id, record.revision, &reason);
         } else {
             let error = PeerError::internal(reason);
-            self.send_answer(record.stream, record.batch, |out| write::error(out, Some(&record.id), &error));
+            self.send_error(record.stream, record.via, Some(&record.id), &error);
         }
         self.check_drained(record.stream);
     }
@@ -162,7 +139,7 @@ impl Server {
             return self.fail_run(call, error);
         }
         let Some(record) = self.settle(call) else { return };
-        self.send_answer(record.stream, record.batch, |out| write::error(out, Some(&record.id), error));
+        self.send_error(record.stream, record.via, Some(&record.id), error);
         self.check_drained(record.stream);
     }
 

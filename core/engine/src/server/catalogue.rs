@@ -6,6 +6,7 @@
 use super::event::Millis;
 use super::tasks::TaskSupport;
 use crate::error::{LocalError, PeerError};
+use crate::http::mirror::{self, Mirror};
 use crate::jsonrpc::check::check;
 use crate::jsonrpc::{scan, write};
 use crate::model::uri_template::UriTemplate;
@@ -38,6 +39,8 @@ pub(super) struct Tool {
     pub(super) output: Option<Schema>,
     /// True where the output schema is no object schema, so that older peers get it, and the value, inside an object.
     pub(super) wrapped: bool,
+    /// What its arguments have to say in headers as well.
+    pub(super) mirrors: Vec<Mirror>,
 }
 
 pub(super) struct Resource {
@@ -255,6 +258,9 @@ impl Catalogue {
             input: compile("inputSchema", input)?,
             output: output.map(|text| compile("outputSchema", text)).transpose()?,
             wrapped: output.is_some_and(|text| schema::wrap_in_object(text).is_some()),
+            // Clients leave a tool out whose annotations are wrong (2026-07-28 `server/tools`, "x-mcp-header"). Its author
+            // should know, and not only once it is reached over HTTP.
+            mirrors: mirror::compile(input).or_else(|reason| definition.refuse(&format!("inputSchema: {reason}")))?,
         };
         let advice = tool_name_advice(&definition.key);
         let is_task = compiled.task != TaskSupport::Never;
@@ -348,6 +354,12 @@ impl Catalogue {
     /// The template that a URI belongs to: the first that matches, in the order in which they were added.
     pub(super) fn match_template(&self, uri: &str) -> Option<(&Arc<Template>, Variables)> {
         self.templates.iter().find_map(|(_, template)| Some((template, template.pattern.matches(uri)?)))
+    }
+
+    /// The definition of that template.
+    pub(super) fn template_definition(&self, uri: &str) -> Option<Arc<str>> {
+        let (key, _) = self.templates.iter().find(|(_, template)| template.pattern.matches(uri).is_some())?;
+        self.templates.definition(key)
     }
 }
 
@@ -458,6 +470,7 @@ mod tests {
             r#"{"name":"t","inputSchema":{"type":"string"}}"#,
             r#"{"name":"t","inputSchema":{"type":"object","required":null}}"#,
             r#"{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"nope"}}"#,
+            r#"{"name":"t","inputSchema":{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}}"#,
         ] {
             match catalogue.add_tool(definition, 0) {
                 Err(LocalError::Definition { name, .. }) => assert_eq!(name, "t", "{definition}"),

@@ -7,7 +7,6 @@ use super::Server;
 use super::event::{CancelReason, Event, Millis, Reply, RequestKey};
 use super::inflight::InFlight;
 use crate::error::PeerError;
-use crate::jsonrpc::write;
 use crate::wire::method::Method;
 
 /// How long one call may take; zero counts as no bound.
@@ -119,9 +118,11 @@ impl Server {
     fn end_late(&mut self, key: RequestKey, text: &str) {
         let Some(record) = self.requests.get(key) else { return };
         if record.run.is_some() {
-            let stream = record.stream;
+            let (stream, is_left) = (record.stream, record.is_left());
             self.end_run(key, &Reply::Text { text, is_error: true });
-            self.event(Event::Cancelled { key, reason: CancelReason::Deadline });
+            if !is_left {
+                self.event(Event::Cancelled { key, reason: CancelReason::Deadline });
+            }
             return self.check_drained(stream);
         }
         let is_held = record.is_held();
@@ -137,10 +138,10 @@ impl Server {
     pub(super) fn refuse_late(&mut self, record: &InFlight, text: &str) {
         self.disagree(record);
         if record.method.known() == Some(Method::ToolsCall) {
-            return self.send_tool_error(record.stream, record.batch, &record.id, record.revision, text);
+            return self.send_tool_error(record.stream, record.via, &record.id, record.revision, text);
         }
         let error = PeerError::internal(text);
-        self.send_answer(record.stream, record.batch, |out| write::error(out, Some(&record.id), &error));
+        self.send_error(record.stream, record.via, Some(&record.id), &error);
     }
 
     pub(super) fn forget_bound(&mut self, key: RequestKey, bound: &Bound) {

@@ -4,6 +4,8 @@ use super::Server;
 use super::catalogue::{Added, ListKind};
 use super::event::{DiagnosticKind, Millis};
 use crate::error::LocalError;
+use crate::jsonrpc::scan;
+use std::borrow::Cow;
 
 impl Server {
     /// Adds a tool: the JSON of a `Tool` as the newest revision writes it. `tag` comes back in [`Target::Tool`](crate::Target::Tool).
@@ -90,6 +92,14 @@ impl Server {
     pub fn enable_prompt(&mut self, name: &str, enabled: bool, now: Millis) -> bool {
         let changed = self.catalogue.enable_prompt(name, enabled);
         self.enabled(changed, ListKind::Prompts, now)
+    }
+
+    /// The `mimeType` that the definition of the resource or template under a URI has, for contents that say none.
+    pub fn resource_mime_type(&self, uri: &str) -> Option<String> {
+        let template = || self.catalogue.template_definition(uri);
+        let definition = self.catalogue.resources.definition(uri).or_else(template)?;
+        let [mime_type] = scan::pick(&definition, ["mimeType"]).ok()?;
+        scan::plain_string(mime_type?).map(Cow::into_owned)
     }
 
     fn enabled(&mut self, changed: Option<bool>, list: ListKind, now: Millis) -> bool {

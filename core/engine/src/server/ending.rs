@@ -51,8 +51,9 @@ impl Server {
         let Some(record) = self.settle(key) else { return };
         let reason = reason.and_then(scan::plain_string).map(|reason| reason.into_owned());
         self.tell_over(key, &record, CancelReason::Peer(reason));
-        if let Some(batch) = record.batch {
-            self.check_batch(stream, batch);
+        match record.via.batch {
+            Some(batch) => self.check_batch(stream, batch),
+            None => self.leave_unanswered(stream, record.via),
         }
         self.check_drained(stream);
     }
@@ -102,29 +103,31 @@ impl Server {
 
     /// Ends every call that waits for a client which can't come back.
     pub(super) fn give_up_held(&mut self, stream: StreamId, reason: &CancelReason) {
-        for key in self.requests.keys(|record| record.is_held() && record.stream == stream) {
-            self.settle(key);
-            self.event(Event::Cancelled { key, reason: reason.clone() });
-        }
+        self.give_up_where(|record| record.is_held() && record.stream == stream, reason);
     }
 
     /// Ends the tasks of a stream that run here: they have failed.
     pub(super) fn give_up_tasks(&mut self, stream: StreamId, reason: &CancelReason) {
-        for key in self.requests.keys(|record| record.run.is_some() && record.stream == stream) {
-            if let Some(record) = self.settle(key) {
-                self.tell_over(key, &record, reason.clone());
-                if let Some(run) = &record.run {
-                    self.leave_run(stream, &run.id);
-                }
+        self.give_up_where(|record| record.run.is_some() && record.stream == stream, reason);
+    }
+
+    /// Ends what goes on though its request is answered: held calls, and tasks.
+    pub(super) fn give_up_where(&mut self, which: impl Fn(&InFlight) -> bool, reason: &CancelReason) {
+        for key in self.requests.keys(which) {
+            let Some(record) = self.settle(key) else { continue };
+            self.tell_over(key, &record, reason.clone());
+            if let Some(run) = &record.run {
+                self.leave_run(record.stream, &run.id);
             }
         }
     }
 
-    /// Tells host code that nobody waits for a call any more; what the engine serves by itself, it forgets.
+    /// Tells host code that nobody waits for a call any more; what the engine serves by itself, it forgets. Host code that
+    /// has left the call has nothing to end.
     pub(super) fn tell_over(&mut self, key: RequestKey, record: &InFlight, reason: CancelReason) {
         if matches!(record.after, After::Engine) {
             self.tasks.following.give_up(key);
-        } else {
+        } else if !record.is_left() {
             self.event(Event::Cancelled { key, reason });
         }
     }
@@ -152,7 +155,7 @@ impl Server {
             self.tasks.running.remove(&run.id);
         } else if let Some(stream) = self.streams.get_mut(&record.stream) {
             stream.in_flight.remove(&*jsonrpc::canonical_id(&record.id));
-            if let Some(batch) = record.batch.and_then(|batch| stream.batches.get_mut(&batch)) {
+            if let Some(batch) = record.via.batch.and_then(|batch| stream.batches.get_mut(&batch)) {
                 batch.pending -= 1;
             }
         }

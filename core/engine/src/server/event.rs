@@ -32,6 +32,15 @@ pub struct OutgoingKey(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AskKey(pub u64);
 
+/// What a message to a peer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// A notification, or a request of ours.
+    Message,
+    /// The answer to a request, or to a batch: the code of the error that it is, if it is one. Nothing follows in its lane.
+    Answer(Option<i64>),
+}
+
 /// What the engine wants done, in order.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "calls are the common case; boxing them costs more than moving them")]
@@ -40,8 +49,19 @@ pub enum Output {
     Transmit {
         /// Where to.
         stream: StreamId,
+        /// Which answer of it, for a carrier that gives each request one of its own; 0 for the stream itself.
+        lane: u32,
+        /// What they are; of several messages, the last.
+        sent: Sent,
         /// What.
         bytes: Vec<u8>,
+    },
+    /// A lane gets no answer: what it was for was cancelled, or was never a request.
+    Unanswered {
+        /// Of which stream.
+        stream: StreamId,
+        /// Which one.
+        lane: u32,
     },
     /// Something host code has to know or do.
     Event(Event),
@@ -95,6 +115,11 @@ pub enum Event {
     },
     /// A legacy client has said `notifications/initialized`.
     Initialized {
+        /// Which connection.
+        stream: StreamId,
+    },
+    /// A legacy connection is over: nothing can be sent on it any more.
+    Closed {
         /// Which connection.
         stream: StreamId,
     },
@@ -207,6 +232,8 @@ pub enum DiagnosticKind {
     Store,
     /// A definition that works and that the specification advises against.
     Definition,
+    /// Other processes that serve the same clients can't be reached.
+    Cluster,
 }
 
 /// What host code has to run.
@@ -356,7 +383,8 @@ impl Call {
     }
 
     /// What the client has answered to a round that was written by hand ([`Reply::InputRequired`]): the JSON of an
-    /// object, key and result. None: this is the first round.
+    /// object, key and result. None: this is the first round. A client may give answers without a state; then nothing shows
+    /// that they were asked for.
     pub fn input_responses_json(&self) -> Option<&str> {
         self.by_hand.as_ref()?.responses.as_deref()
     }

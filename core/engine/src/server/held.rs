@@ -9,6 +9,7 @@ use super::inflight::Progress;
 use super::request::{Refusal, Request};
 use super::rounds::{Asked, Hold, Open, Owner, Waiting, input_requests};
 use super::state::State;
+use super::stream::Via;
 use super::{DiagnosticKind, OutputValidation, Server, reply};
 use crate::error::{LocalError, PeerError};
 use crate::jsonrpc::{Id, canonical_id, scan, write};
@@ -22,7 +23,8 @@ impl Server {
         let Some(record) = self.requests.get_mut(call) else { return Err(LocalError::NoBackChannel) };
         let stream = record.stream;
         let is_held = record.is_held();
-        if self.streams.get(&stream).is_none_or(|stream| stream.draining.is_some()) {
+        // A call that is held already outlives the stream that its request came on.
+        if self.streams.get(&stream).map_or(!is_held, |stream| stream.draining.is_some()) {
             return Err(LocalError::NoBackChannel);
         }
         if !is_held && self.held >= self.config.limits.max_held {
@@ -31,10 +33,10 @@ impl Server {
         let sealed = if is_held { None } else { Some(self.hold_state(call, now)?) };
         if let Some((token, sealed)) = sealed {
             let Some(record) = self.requests.get_mut(call) else { return Err(LocalError::NoBackChannel) };
-            let (id, revision) = (record.id.clone(), record.revision);
+            let (id, via, revision) = (record.id.clone(), record.via, record.revision);
             record.rounds.get_or_insert_default().hold = Some(Hold { token });
             self.detach(call, now);
-            self.send_input_required(stream, &id, revision, &input_requests(questions.iter()), &sealed);
+            self.send_input_required(stream, via, &id, revision, &input_requests(questions.iter()), &sealed);
             self.check_drained(stream);
         }
         // While it is held already, these are asked when the client comes back.
@@ -108,6 +110,7 @@ impl Server {
         };
         let before = std::mem::replace(&mut record.deadline, deadline);
         record.stream = request.stream;
+        record.via = request.via;
         record.id = Id::new(request.id);
         record.params = request.params.text.map(Into::into);
         record.capabilities = request.capabilities();
@@ -124,7 +127,7 @@ impl Server {
         self.enter(call, request);
         if let Some(body) = parked {
             if let Some(record) = self.settle(call) {
-                self.send_parked(record.stream, &record.id, &body);
+                self.send_parked(record.stream, record.via, &record.id, &body);
                 self.check_drained(record.stream);
             }
             return Ok(());
@@ -177,8 +180,8 @@ impl Server {
         }
     }
 
-    fn send_parked(&mut self, stream: StreamId, id: &str, body: &str) {
-        self.send_answer(stream, None, |out| {
+    fn send_parked(&mut self, stream: StreamId, via: Via, id: &str, body: &str) {
+        self.send_answer(stream, via, |out| {
             out.push_str(r#"{"jsonrpc":"2.0","id":"#);
             out.push_str(id);
             out.push(',');
@@ -190,13 +193,13 @@ impl Server {
     fn hold_again(&mut self, call: RequestKey, now: Millis) -> Result<(), LocalError> {
         let (token, sealed) = self.hold_state(call, now)?;
         let Some(record) = self.requests.get_mut(call) else { return Ok(()) };
-        let (stream, id, revision) = (record.stream, record.id.clone(), record.revision);
+        let (stream, via, id, revision) = (record.stream, record.via, record.id.clone(), record.revision);
         let rounds = record.rounds.get_or_insert_default();
         rounds.hold = Some(Hold { token });
         let open = rounds.waiting.iter().flat_map(|waiting| &waiting.questions);
         let requests = input_requests(open.filter(|open| open.answer.is_none()));
         self.detach(call, now);
-        self.send_input_required(stream, &id, revision, &requests, &sealed);
+        self.send_input_required(stream, via, &id, revision, &requests, &sealed);
         self.check_drained(stream);
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::event::{ClientFacts, MethodName, Millis, StreamId, Target};
 use super::inflight::After;
 use super::prepare::Job;
 use super::request::{Params, Refusal, Request, RequestClient, object_of, text_of};
-use super::stream::Legacy;
+use super::stream::{Legacy, Via};
 use super::{CatalogueKind, Server, tasks};
 use crate::error::PeerError;
 use crate::jsonrpc::{Message, scan, write};
@@ -23,10 +23,10 @@ impl Server {
         message: &Message<'_>,
         params: &Params<'_>,
         meta: Meta<'_>,
-        batch: Option<u32>,
+        via: Via,
         now: Millis,
     ) -> Result<(), Refusal> {
-        if batch.is_some() {
+        if via.batch.is_some() {
             return Err(PeerError::invalid_request("Invalid Request: initialize can't be part of a batch"));
         }
         let [version, capabilities, info] = params.pick(["protocolVersion", "capabilities", "clientInfo"])?;
@@ -56,7 +56,7 @@ impl Server {
                 stream,
                 id: message.id,
                 method: &message.method,
-                batch,
+                via,
                 revision,
                 params: *params,
                 meta,
@@ -68,7 +68,7 @@ impl Server {
             return Ok(());
         }
         let result = self.initialize_result(stream, revision);
-        self.send_answer(stream, None, |out| {
+        self.send_answer(stream, via, |out| {
             write::open_result(out, message.id);
             out.push_str(&result);
             out.push('}');

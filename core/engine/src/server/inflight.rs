@@ -3,7 +3,8 @@
 use super::catalogue::Tool;
 use super::deadline::Bound;
 use super::event::{Millis, RequestKey, StreamId};
-use super::rounds::Rounds;
+use super::rounds::{Owner, Rounds};
+use super::stream::Via;
 use super::tasks::Run;
 use crate::jsonrpc::Id;
 use crate::model::LogLevel;
@@ -21,8 +22,8 @@ pub(super) struct InFlight {
     pub(super) tool: Option<Arc<Tool>>,
     pub(super) progress: Option<Progress>,
     pub(super) log_level: Option<LogLevel>,
-    /// The batch whose answer this one's is a part of.
-    pub(super) batch: Option<u32>,
+    /// The way of its answer, and of all else that belongs to it.
+    pub(super) via: Via,
     pub(super) deadline: Option<Millis>,
     /// What host code has said of how long it may take.
     pub(super) bound: Option<Box<Bound>>,
@@ -42,6 +43,12 @@ impl InFlight {
     /// The `ClientCapabilities` of a modern request.
     pub(super) fn capabilities(&self) -> Option<&str> {
         self.params.as_deref()?.get(self.capabilities.clone()?)
+    }
+
+    /// Whether host code has left the call, with a round by hand, and is called again when that is answered.
+    pub(super) fn is_left(&self) -> bool {
+        let mut waiting = self.rounds.iter().flat_map(|rounds| &rounds.waiting).peekable();
+        waiting.peek().is_some() && waiting.all(|waiting| matches!(waiting.owner, Owner::Hand(_)))
     }
 
     /// Whether the request was answered with a question, and the call waits for the client's retry.
@@ -143,7 +150,7 @@ mod tests {
             tool: None,
             progress: None,
             log_level: None,
-            batch: None,
+            via: Via::default(),
             deadline: None,
             bound: None,
             params: None,

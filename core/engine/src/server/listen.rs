@@ -4,7 +4,7 @@ use super::event::{Event, Millis, RequestKey, StreamId};
 use super::inflight::After;
 use super::prepare::unknown_resource;
 use super::request::{Refusal, Request, object_of, pick_named, text_of};
-use super::stream::{Stream, Subscription};
+use super::stream::{Stream, Subscription, Via};
 use super::tasks::{CAPABILITY, declares_tasks};
 use super::{CatalogueKind, Server};
 use crate::error::PeerError;
@@ -86,7 +86,7 @@ impl Server {
         watched.retain(|uri| seen.insert(uri.clone()));
         let wanted = Wanted { tools, prompts, resources, watched };
         if tasks.is_empty() || !self.offers(Needs::Tasks) {
-            self.open_subscription(request.stream, request.id, request.revision, wanted, Vec::new());
+            self.open_subscription(request.stream, request.via, request.id, request.revision, wanted, Vec::new());
         } else {
             let key = self.book(request, Method::Listen, now);
             self.listen_to_tasks(key, wanted, tasks);
@@ -98,6 +98,7 @@ impl Server {
     pub(super) fn open_subscription(
         &mut self,
         stream: StreamId,
+        via: Via,
         id: &str,
         revision: Revision,
         wanted: Wanted,
@@ -121,13 +122,13 @@ impl Server {
         }
         let agreed = agreed.join(",");
         let params = format!(r#"{{"_meta":{{"{}":{id}}},"notifications":{{{agreed}}}}}"#, meta::SUBSCRIPTION_ID);
-        self.send_notification(stream, "notifications/subscriptions/acknowledged", Some(&params));
+        self.send_notification(stream, via, "notifications/subscriptions/acknowledged", Some(&params));
         let Some(state) = self.streams.get_mut(&stream) else { return };
         let fresh: Vec<_> = watched.iter().filter(|uri| !state.watches(uri)).cloned().collect();
         let watched = watched.into_iter().collect();
         let tasks = tasks.into_iter().map(|id| (id, String::new())).collect();
         let id = Id::new(id);
-        state.subscriptions.push(Subscription { id, revision, tools, prompts, resources, watched, tasks });
+        state.subscriptions.push(Subscription { id, via, revision, tools, prompts, resources, watched, tasks });
         for uri in fresh {
             self.event(Event::Subscribed { stream, uri });
         }

@@ -2,13 +2,15 @@
 //!
 //! [`Server`] holds the streams, the catalogue and the requests in flight. Its inputs and commands are spread over the
 //! files of this folder by what they are about: [`request`] serves what a peer asks, after [`prepare`] has looked at it;
-//! [`identity`] says who this is, [`listen`] what is watched, [`answer`] sends what host code says, [`ending`] ends what
+//! [`carried`] is for carriers that bring messages whole, [`identity`] says who this is, [`listen`] what is watched, [`answer`] sends what host code says, [`ending`] ends what
 //! gets no answer, [`notify`] tells of changes, [`rounds`] asks the client of a call, which is [`held`] meanwhile or runs again, with what [`state`] lets it keep for
-//! us, [`outgoing`] asks legacy peers, [`tasks`] keeps calls that outlive their
+//! us, [`outgoing`] asks legacy peers, [`visits`] sends users to URLs first, [`tasks`] keeps calls that outlive their
 //! request. Each leaves its outputs in one ordered queue.
 
+mod again;
 mod answer;
 mod by_hand;
+mod carried;
 mod catalogue;
 mod config;
 mod deadline;
@@ -29,6 +31,7 @@ mod seal;
 mod state;
 mod stream;
 mod tasks;
+mod visits;
 mod watched;
 
 pub use catalogue::ListKind;
@@ -36,7 +39,7 @@ pub use config::{CacheHints, CacheScope, CapabilityConfig, CatalogueKind, Output
 pub use deadline::CallLimits;
 pub use event::{
     AskKey, Call, CancelReason, Diagnostic, DiagnosticKind, Event, Millis, OutgoingError, OutgoingKey, Output, Reply,
-    RequestKey, StreamId, Target,
+    RequestKey, Sent, StreamId, Target,
 };
 pub use rounds::{Asked, InputRequest, Reentry};
 pub use tasks::{StoreKey, TasksConfig};
@@ -51,8 +54,9 @@ use crate::wire::entry;
 use crate::wire::result::Stamp;
 use catalogue::{Catalogue, Changes};
 use inflight::Table;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+pub(crate) use stream::Via;
 use stream::{Batch, Stream};
 
 /// Bytes in most answers: less and they would be moved while they are written.
@@ -81,10 +85,15 @@ pub struct Server {
     requests: Table,
     /// Requests with a deadline: when, and which. The table may have forgotten the request.
     deadlines: BTreeMap<(Millis, u64), RequestKey>,
+    /// Requests of ours with a deadline.
+    outgoing_due: BTreeSet<(Millis, OutgoingKey, StreamId)>,
+    /// Streams whose input is over and that are not drained.
+    draining: BTreeSet<StreamId>,
     /// The same for those with a bound of their own.
     bounds: BTreeMap<(Millis, u64), RequestKey>,
     watch: Watch,
     changes: Changes,
+    visits: visits::Visits,
     tasks: tasks::Tasks,
     outputs: VecDeque<Item>,
     /// An empty text to write into next.
@@ -95,7 +104,8 @@ pub struct Server {
 /// An entry of the output queue; neighbouring transmissions to one stream are one.
 #[allow(clippy::large_enum_variant, reason = "calls are the common case; boxing them costs more than moving them")]
 enum Item {
-    Transmit(StreamId, String),
+    Transmit(StreamId, u32, Sent, String),
+    Unanswered(StreamId, u32),
     Event(Event),
 }
 
@@ -129,9 +139,12 @@ impl Server {
             epoch_ms: 0,
             requests: Table::default(),
             deadlines: BTreeMap::new(),
+            outgoing_due: BTreeSet::new(),
+            draining: BTreeSet::new(),
             bounds: BTreeMap::new(),
             watch: Watch::Nothing,
             changes: Changes::default(),
+            visits: visits::Visits::default(),
             tasks: tasks::Tasks::default(),
             outputs: VecDeque::new(),
             spare: String::new(),
@@ -180,9 +193,18 @@ impl Server {
 
     /// Opens a stream: a peer is there, nothing is known of it.
     pub fn open(&mut self, _now: Millis) -> StreamId {
+        let framer = LineFramer::new(self.config.limits.max_message_bytes);
+        self.open_with(Some(framer))
+    }
+
+    fn open_with(&mut self, framer: Option<LineFramer>) -> StreamId {
+        // Each request over HTTP has a stream, so the numbers come round while some of the first may still be open.
+        while self.streams.contains_key(&StreamId(self.next_stream)) {
+            self.next_stream = self.next_stream.wrapping_add(1);
+        }
         let id = StreamId(self.next_stream);
-        self.next_stream += 1;
-        self.streams.insert(id, Stream::new(id, self.config.limits.max_message_bytes));
+        self.next_stream = self.next_stream.wrapping_add(1);
+        self.streams.insert(id, Stream::new(id, framer));
         id
     }
 
@@ -211,6 +233,7 @@ impl Server {
         if let Some(stream) = self.streams.get_mut(&stream) {
             stream.draining = Some(now);
         }
+        self.draining.insert(stream);
         self.give_up_held(stream, &CancelReason::Drained);
         self.check_drained(stream);
         Ok(())
@@ -227,6 +250,8 @@ impl Server {
         self.give_up_outgoing(stream);
         self.cancel_all(stream, &CancelReason::Closed);
         self.give_up_held(stream, &CancelReason::Closed);
+        self.draining.remove(&stream);
+        self.visits.forget(stream);
         if let Some(stream) = self.streams.remove(&stream) {
             for uri in stream.subscriptions.iter().flat_map(|subscription| &subscription.watched) {
                 self.event(Event::Unsubscribed { stream: stream.id, uri: uri.clone() });
@@ -234,8 +259,11 @@ impl Server {
             for uri in stream.legacy.iter().flat_map(|legacy| &legacy.watched) {
                 self.event(Event::Unsubscribed { stream: stream.id, uri: uri.clone() });
             }
+            if stream.legacy.is_some() {
+                self.event(Event::Closed { stream: stream.id });
+            }
         }
-        self.outputs.retain(|item| !matches!(item, Item::Transmit(to, _) if *to == stream));
+        self.outputs.retain(|item| !matches!(item, Item::Transmit(to, ..) | Item::Unanswered(to, _) if *to == stream));
         Ok(())
     }
 
@@ -264,7 +292,10 @@ impl Server {
     /// What is to be done next; None when there is nothing until the next input, command or deadline.
     pub fn poll_output(&mut self) -> Option<Output> {
         Some(match self.outputs.pop_front()? {
-            Item::Transmit(stream, text) => Output::Transmit { stream, bytes: text.into_bytes() },
+            Item::Transmit(stream, lane, sent, text) => {
+                Output::Transmit { stream, lane, sent, bytes: text.into_bytes() }
+            }
+            Item::Unanswered(stream, lane) => Output::Unanswered { stream, lane },
             Item::Event(event) => Output::Event(event),
         })
     }
@@ -283,10 +314,9 @@ impl Server {
     pub fn poll_timeout(&self) -> Option<Millis> {
         let calls = self.deadlines.keys().next().map(|(at, _)| *at);
         let bounds = self.bounds.keys().next().map(|(at, _)| *at);
-        let drains = self.streams.values().filter(|stream| !stream.drained);
-        let drains = drains.filter_map(|stream| stream.draining?.checked_add(self.config.limits.drain_ms)).min();
-        let outgoing = self.streams.values().flat_map(|stream| stream.outgoing.values());
-        let outgoing = outgoing.filter_map(|request| request.deadline).min();
+        let drains = self.draining.iter().filter_map(|stream| self.streams.get(stream)?.draining);
+        let drains = drains.filter_map(|since| since.checked_add(self.config.limits.drain_ms)).min();
+        let outgoing = self.outgoing_due.first().map(|(due, ..)| *due);
         [calls, bounds, drains, outgoing, self.changes.due, self.tasks_due()].into_iter().flatten().min()
     }
 
@@ -303,13 +333,15 @@ impl Server {
             let due = stream.draining.map(|since| since.saturating_add(self.config.limits.drain_ms));
             !stream.drained && due.is_some_and(|due| due <= now)
         };
-        let over: Vec<_> = self.streams.values().filter(|stream| over(stream)).map(|stream| stream.id).collect();
+        let draining = self.draining.iter().filter_map(|stream| self.streams.get(stream));
+        let over: Vec<_> = draining.filter(|stream| over(stream)).map(|stream| stream.id).collect();
         for stream in over {
             self.cancel_all(stream, &CancelReason::Drained);
             self.give_up_tasks(stream, &CancelReason::Drained);
             // A store that is away is not waited for any longer.
             if let Some(state) = self.streams.get_mut(&stream).filter(|state| !state.drained) {
                 state.drained = true;
+                self.draining.remove(&stream);
                 self.event(Event::Drained { stream });
             }
         }
@@ -330,51 +362,51 @@ impl Server {
         match frame {
             Frame::Line(line) => {
                 match Incoming::parse_after(&mut state.last_meta, line, self.config.limits.max_depth) {
-                    Incoming::Single(Ok(message)) => self.handle_message(stream, &message, None, now),
-                    Incoming::Single(Err(fault)) => self.refuse_fault(stream, &fault, None),
-                    Incoming::Batch(array) => self.handle_batch(stream, array, now),
+                    Incoming::Single(Ok(message)) => self.handle_message(stream, &message, Via::default(), now),
+                    Incoming::Single(Err(fault)) => self.refuse_fault(stream, &fault, Via::default()),
+                    Incoming::Batch(array) => self.handle_batch(stream, array, Via::default(), now),
                 }
             }
             Frame::TooLong { limit, .. } => {
                 let error =
                     PeerError::invalid_request(format!("Invalid Request: message is longer than {limit} bytes"));
-                self.refuse_fault(stream, &Fault { error, id: None }, None);
+                self.refuse_fault(stream, &Fault { error, id: None }, Via::default());
             }
         }
     }
 
-    fn handle_message(&mut self, stream: StreamId, message: &Message<'_>, batch: Option<u32>, now: Millis) {
+    pub(crate) fn handle_message(&mut self, stream: StreamId, message: &Message<'_>, via: Via, now: Millis) {
         match message.kind {
-            Kind::Request => self.handle_request(stream, message, batch, now),
+            Kind::Request => self.handle_request(stream, message, via, now),
             Kind::Notification => self.handle_notification(stream, message),
             Kind::Response => self.handle_response(stream, message),
         }
     }
 
     /// An array: a batch where 2025-03-26 was negotiated, else no message (2025-06-18 changelog, 1).
-    fn handle_batch(&mut self, stream: StreamId, array: &str, now: Millis) {
+    pub(crate) fn handle_batch(&mut self, stream: StreamId, array: &str, via: Via, now: Millis) {
         let negotiated = self.streams.get(&stream).and_then(Stream::negotiated);
         let refuse =
             |reason: &str| Fault { error: PeerError::invalid_request(format!("Invalid Request: {reason}")), id: None };
         if !negotiated.is_some_and(Revision::has_batches) {
-            return self.refuse_fault(stream, &refuse("batches exist only in revision 2025-03-26"), None);
+            return self.refuse_fault(stream, &refuse("batches exist only in revision 2025-03-26"), via);
         }
         let count = scan::elements(array).count();
         if count == 0 {
-            return self.refuse_fault(stream, &refuse("the batch is empty"), None);
+            return self.refuse_fault(stream, &refuse("the batch is empty"), via);
         }
         if count > self.config.limits.max_batch {
             let reason = format!("the batch has more than {} messages", self.config.limits.max_batch);
-            return self.refuse_fault(stream, &refuse(&reason), None);
+            return self.refuse_fault(stream, &refuse(&reason), via);
         }
         let Some(state) = self.streams.get_mut(&stream) else { return };
         let batch = state.next_batch;
         state.next_batch = state.next_batch.wrapping_add(1);
-        state.batches.insert(batch, Batch { pending: 0, complete: false, answers: String::new() });
+        state.batches.insert(batch, Batch { pending: 0, complete: false, lane: via.lane, answers: String::new() });
         for element in scan::elements(array) {
             match Message::from_json(element, self.config.limits.max_depth) {
-                Ok(message) => self.handle_message(stream, &message, Some(batch), now),
-                Err(fault) => self.refuse_fault(stream, &fault, Some(batch)),
+                Ok(message) => self.handle_message(stream, &message, Via { batch: Some(batch), ..via }, now),
+                Err(fault) => self.refuse_fault(stream, &fault, Via { batch: Some(batch), ..via }),
             }
         }
         if let Some(state) = self.streams.get_mut(&stream).and_then(|stream| stream.batches.get_mut(&batch)) {
@@ -383,7 +415,7 @@ impl Server {
         self.check_batch(stream, batch);
     }
 
-    fn refuse_fault(&mut self, stream: StreamId, fault: &Fault<'_>, batch: Option<u32>) {
+    pub(crate) fn refuse_fault(&mut self, stream: StreamId, fault: &Fault<'_>, via: Via) {
         let kind = if fault.error.code == crate::error::code::PARSE_ERROR {
             DiagnosticKind::Noise
         } else {
@@ -392,12 +424,20 @@ impl Server {
         self.diagnose(Some(stream), kind, fault.error.message.clone());
         let negotiated = self.streams.get(&stream).and_then(Stream::negotiated);
         let id = fault.id.or_else(|| Revision::unreadable_id(negotiated));
-        self.send_answer(stream, batch, |out| write::error(out, id, &fault.error));
+        self.send_error(stream, via, id, &fault.error);
     }
 
     /// Puts one answer on its way: onto the stream, or into the batch that it belongs to.
-    fn send_answer(&mut self, stream: StreamId, batch: Option<u32>, write: impl FnOnce(&mut String)) {
-        if let Some(number) = batch
+    fn send_answer(&mut self, stream: StreamId, via: Via, write: impl FnOnce(&mut String)) {
+        self.send_sorted(stream, via, None, write);
+    }
+
+    fn send_error(&mut self, stream: StreamId, via: Via, id: Option<&str>, error: &PeerError) {
+        self.send_sorted(stream, via, Some(error.code), |out| write::error(out, id, error));
+    }
+
+    fn send_sorted(&mut self, stream: StreamId, via: Via, code: Option<i64>, write: impl FnOnce(&mut String)) {
+        if let Some(number) = via.batch
             && let Some(batch) = self.streams.get_mut(&stream).and_then(|stream| stream.batches.get_mut(&number))
         {
             if !batch.answers.is_empty() {
@@ -406,7 +446,7 @@ impl Server {
             write(&mut batch.answers);
             return self.check_batch(stream, number);
         }
-        let out = self.transmit(stream);
+        let out = self.transmit(stream, via.lane, Sent::Answer(code));
         write(out);
         out.push('\n');
     }
@@ -418,8 +458,10 @@ impl Server {
             return;
         }
         let Some(batch) = state.batches.remove(&number) else { return };
-        if !batch.answers.is_empty() {
-            let out = self.transmit(stream);
+        if batch.answers.is_empty() {
+            self.leave_unanswered(stream, Via { lane: batch.lane, ..Via::default() });
+        } else {
+            let out = self.transmit(stream, batch.lane, Sent::Answer(None));
             out.push('[');
             out.push_str(&batch.answers);
             out.push_str("]\n");
@@ -427,15 +469,22 @@ impl Server {
     }
 
     /// The text that is to be sent to `stream` next.
-    fn transmit(&mut self, stream: StreamId) -> &mut String {
-        if !matches!(self.outputs.back(), Some(Item::Transmit(to, _)) if *to == stream) {
+    fn transmit(&mut self, stream: StreamId, lane: u32, sent: Sent) -> &mut String {
+        if lane != 0 || !matches!(self.outputs.back(), Some(Item::Transmit(to, 0, ..)) if *to == stream) {
             let mut text = std::mem::take(&mut self.spare);
             text.reserve(USUAL_ANSWER);
-            self.outputs.push_back(Item::Transmit(stream, text));
+            self.outputs.push_back(Item::Transmit(stream, lane, sent, text));
         }
         match self.outputs.back_mut() {
-            Some(Item::Transmit(_, text)) => text,
+            Some(Item::Transmit(.., text)) => text,
             _ => unreachable!("a transmission was just put there"),
+        }
+    }
+
+    /// A lane is free that gets no answer.
+    fn leave_unanswered(&mut self, stream: StreamId, via: Via) {
+        if via.lane != 0 {
+            self.outputs.push_back(Item::Unanswered(stream, via.lane));
         }
     }
 
@@ -455,6 +504,7 @@ impl Server {
         }
         if let Some(state) = self.streams.get_mut(&stream) {
             state.drained = true;
+            self.draining.remove(&stream);
             self.event(Event::Drained { stream });
         }
     }

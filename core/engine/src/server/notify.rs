@@ -1,7 +1,8 @@
 //! Telling peers of changes: legacy connections by plain notifications, modern peers through their subscriptions.
 
-use super::event::{Event, Millis, StreamId};
+use super::event::{Event, Millis, Sent, StreamId};
 use super::inflight::InFlight;
+use super::stream::Via;
 use super::{CancelReason, ListKind, Server, reply};
 use crate::error::LocalError;
 use crate::jsonrpc::write;
@@ -69,31 +70,33 @@ impl Server {
         let mut messages = Vec::new();
         for stream in self.streams.values() {
             if connection(stream) {
-                messages.push((stream.id, uri.map(|uri| format!(r#"{{"uri":{uri}}}"#))));
+                messages.push((stream.id, Via::default(), uri.map(|uri| format!(r#"{{"uri":{uri}}}"#))));
             }
             for open in stream.subscriptions.iter().filter(|open| subscription(open)) {
                 let uri = uri.map(|uri| format!(r#","uri":{uri}"#)).unwrap_or_default();
                 let params = format!(r#"{{"_meta":{{"{SUBSCRIPTION_ID}":{}}}{uri}}}"#, open.id);
-                messages.push((stream.id, Some(params)));
+                messages.push((stream.id, open.via, Some(params)));
             }
         }
-        for (stream, params) in messages {
-            self.send_notification(stream, method, params.as_deref());
+        for (stream, via, params) in messages {
+            self.send_notification(stream, via, method, params.as_deref());
         }
     }
 
     /// Sends a notification that belongs to no call; only to a legacy connection, since a modern peer gets only what
-    /// belongs to one of its requests. `params` is the JSON of an object. False: there is no such connection.
+    /// belongs to one of its requests. `params` is the JSON of an object. False: there is no such connection, or
+    /// `notifications/elicitation/complete` does not name a visit that this client was asked for.
     ///
     /// # Errors
     /// [`LocalError::NotJson`] when `params` is no JSON object.
     pub fn notify_stream(&mut self, stream: StreamId, method: &str, params: Option<&str>) -> Result<bool, LocalError> {
         let params = params.map(|params| reply::object("params", params)).transpose()?;
         let legacy = self.streams.get(&stream).is_some_and(|stream| stream.legacy.is_some());
-        if legacy {
-            self.send_notification(stream, method, params);
+        let sent = legacy && self.may_notify(stream, method, params);
+        if sent {
+            self.send_notification(stream, Via::default(), method, params);
         }
-        Ok(legacy)
+        Ok(sent)
     }
 
     /// Ends all subscriptions of a stream: first each one's result (`basic/patterns/subscriptions`, "Graceful Closure":
@@ -102,7 +105,7 @@ impl Server {
         let Some(state) = self.streams.get_mut(&stream) else { return };
         let mut over: Vec<_> = Vec::new();
         for subscription in std::mem::take(&mut state.subscriptions) {
-            over.push((subscription.id, subscription.revision));
+            over.push((subscription.id, subscription.via, subscription.revision));
             self.unwatched(stream, subscription.watched);
         }
         // Those that host code serves would never end by themselves.
@@ -113,21 +116,24 @@ impl Server {
             if self.requests.get_mut(key).is_some_and(listens)
                 && let Some(record) = self.settle(key)
             {
-                over.push((record.id, record.revision));
+                over.push((record.id, record.via, record.revision));
                 self.event(Event::Cancelled { key, reason: CancelReason::Drained });
             }
         }
-        for (id, revision) in over {
+        for (id, via, revision) in over {
             let meta = format!(r#"{{"{SUBSCRIPTION_ID}":{id}}}"#);
             let stamp = Arc::clone(&self.stamp);
-            self.send_answer(stream, None, |out| {
+            self.send_answer(stream, via, |out| {
                 write::open_result(out, &id);
                 out.push_str(r#"{"resultType":"complete""#);
                 stamp.close(out, Some(&meta), revision);
                 out.push_str("}}");
             });
-            let params = format!(r#"{{"_meta":{meta},"requestId":{id}}}"#);
-            self.send_notification(stream, "notifications/cancelled", Some(&params));
+            // A lane ends with the answer, which says the same.
+            if via.lane == 0 {
+                let params = format!(r#"{{"_meta":{meta},"requestId":{id}}}"#);
+                self.send_notification(stream, via, "notifications/cancelled", Some(&params));
+            }
         }
     }
 
@@ -143,8 +149,11 @@ impl Server {
         }
     }
 
-    pub(super) fn send_notification(&mut self, stream: StreamId, method: &str, params: Option<&str>) {
-        let out = self.transmit(stream);
+    pub(super) fn send_notification(&mut self, stream: StreamId, via: Via, method: &str, params: Option<&str>) {
+        if !self.streams.get(&stream).is_some_and(|stream| stream.takes(via)) {
+            return;
+        }
+        let out = self.transmit(stream, via.lane, Sent::Message);
         write::open_notification(out, method);
         if let Some(params) = params {
             out.push_str(r#","params":"#);

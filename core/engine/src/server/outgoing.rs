@@ -1,8 +1,9 @@
 //! Our own requests to legacy peers: sampling, elicitation, roots, ping. Modern peers take none
 //! (2026-07-28 `basic/patterns`: servers MUST NOT initiate requests).
 
+use super::event::Sent;
 use super::event::{Event, Millis, OutgoingError, OutgoingKey, RequestKey, StreamId};
-use super::stream::Outgoing;
+use super::stream::{Outgoing, Via};
 use super::tasks::with_related;
 use super::{DiagnosticKind, Server, reply};
 use crate::error::{LocalError, PeerError};
@@ -26,29 +27,36 @@ impl Server {
         now: Millis,
     ) -> Result<OutgoingKey, LocalError> {
         let params = params.map(|params| reply::object("params", params)).transpose()?;
+        let mut via = Via::default();
         if let Some(key) = related {
             let record = self.requests.get_mut(key).ok_or(LocalError::NoBackChannel)?;
             if record.revision.is_modern() {
                 return Err(LocalError::NoBackChannel);
             }
+            via = record.via;
         }
-        self.send_request(stream, method, params, timeout_ms, None, now)
+        let asked = self.asked(via, None, timeout_ms, now);
+        self.send_request(stream, method, params, asked)
     }
 
-    /// Sends a request; `call` is told what comes of it, where one asks.
+    /// What is noted of a request that is sent now; `call` is told what comes of it, where one asks.
+    pub(super) fn asked(&self, via: Via, call: Option<RequestKey>, timeout_ms: Option<u64>, now: Millis) -> Outgoing {
+        let timeout = timeout_ms.unwrap_or(self.config.limits.outgoing_timeout_ms);
+        Outgoing { deadline: (timeout > 0).then(|| now.saturating_add(timeout)), via, call }
+    }
+
+    /// Sends a request.
     pub(super) fn send_request(
         &mut self,
         stream: StreamId,
         method: &str,
         params: Option<&str>,
-        timeout_ms: Option<u64>,
-        call: Option<RequestKey>,
-        now: Millis,
+        asked: Outgoing,
     ) -> Result<OutgoingKey, LocalError> {
         let state = self.streams.get_mut(&stream).ok_or(LocalError::UnknownStream)?;
         let legacy = state.legacy.as_ref().ok_or(LocalError::NoBackChannel)?;
         // Before `initialized` only pings may be sent (2025-11-25 `basic/lifecycle`, "Initialization").
-        if state.draining.is_some() || (!legacy.ready && method != "ping") {
+        if state.draining.is_some() || !state.takes(asked.via) || (!legacy.ready && method != "ping") {
             return Err(LocalError::NoBackChannel);
         }
         if let Some(needed) = capability_for(method)
@@ -61,10 +69,12 @@ impl Server {
         }
         let key = OutgoingKey(self.next_outgoing);
         self.next_outgoing += 1;
-        let timeout = timeout_ms.unwrap_or(self.config.limits.outgoing_timeout_ms);
-        let deadline = (timeout > 0).then(|| now.saturating_add(timeout));
-        state.outgoing.insert(key, Outgoing { deadline, call });
-        let out = self.transmit(stream);
+        let via = asked.via;
+        state.outgoing.insert(key, asked);
+        if let Some(deadline) = asked.deadline {
+            self.outgoing_due.insert((deadline, key, stream));
+        }
+        let out = self.transmit(stream, via.lane, Sent::Message);
         out.push_str(r#"{"jsonrpc":"2.0","id":"#);
         out.push_str(&key.0.to_string());
         out.push_str(r#","method":"#);
@@ -74,6 +84,9 @@ impl Server {
             write::raw(out, params);
         }
         out.push_str("}\n");
+        if let ("elicitation/create", Some(params)) = (method, params) {
+            self.note_visit(stream, params);
+        }
         Ok(key)
     }
 
@@ -88,12 +101,20 @@ impl Server {
             return false;
         };
         let id = stream.id;
-        stream.outgoing.remove(&key);
-        self.send_cancelled(id, key, reason, task);
+        let Some(asked) = stream.outgoing.remove(&key) else { return false };
+        self.forget_due(id, key, &asked);
+        self.send_cancelled(id, asked.via, key, reason, task);
         true
     }
 
-    fn send_cancelled(&mut self, stream: StreamId, key: OutgoingKey, reason: Option<&str>, task: Option<&str>) {
+    fn send_cancelled(
+        &mut self,
+        stream: StreamId,
+        via: Via,
+        key: OutgoingKey,
+        reason: Option<&str>,
+        task: Option<&str>,
+    ) {
         let mut params = format!(r#"{{"requestId":{}"#, key.0);
         if let Some(reason) = reason {
             params.push_str(r#","reason":"#);
@@ -103,7 +124,7 @@ impl Server {
         if let Some(task) = task {
             params = with_related(&params, task);
         }
-        self.send_notification(stream, "notifications/cancelled", Some(&params));
+        self.send_notification(stream, via, "notifications/cancelled", Some(&params));
     }
 
     pub(super) fn handle_response(&mut self, stream: StreamId, message: &Message<'_>) {
@@ -115,6 +136,7 @@ impl Server {
             let detail = format!("response to {} answers nothing that was asked", message.id);
             return self.diagnose(Some(stream), DiagnosticKind::StrayResponse, detail);
         };
+        self.forget_due(stream, key, &asked);
         let outcome = match (message.result, message.error) {
             (Some(result), _) => Ok(result.to_owned()),
             (None, error) => Err(OutgoingError::Peer(peer_error(error.unwrap_or("{}")))),
@@ -131,21 +153,20 @@ impl Server {
     }
 
     pub(super) fn expire_outgoing(&mut self, now: Millis) {
-        let mut over = Vec::new();
-        for stream in self.streams.values_mut() {
-            let id = stream.id;
-            stream.outgoing.retain(|key, request| {
-                let due = request.deadline.is_some_and(|deadline| deadline <= now);
-                if due {
-                    over.push((id, *key, *request));
-                }
-                !due
-            });
-        }
-        for (stream, key, asked) in over {
+        while let Some(&(due, key, stream)) = self.outgoing_due.first().filter(|(due, ..)| *due <= now) {
+            self.outgoing_due.remove(&(due, key, stream));
+            let Some(asked) = self.streams.get_mut(&stream).and_then(|stream| stream.outgoing.remove(&key)) else {
+                continue;
+            };
             let task = asked.call.and_then(|call| self.task_id(call)).map(str::to_owned);
-            self.send_cancelled(stream, key, Some("timed out"), task.as_deref());
+            self.send_cancelled(stream, asked.via, key, Some("timed out"), task.as_deref());
             self.tell_outcome(key, &asked, Err(OutgoingError::TimedOut));
+        }
+    }
+
+    fn forget_due(&mut self, stream: StreamId, key: OutgoingKey, asked: &Outgoing) {
+        if let Some(deadline) = asked.deadline {
+            self.outgoing_due.remove(&(deadline, key, stream));
         }
     }
 
@@ -153,6 +174,7 @@ impl Server {
     pub(super) fn give_up_outgoing(&mut self, stream: StreamId) {
         let Some(state) = self.streams.get_mut(&stream) else { return };
         for (key, asked) in std::mem::take(&mut state.outgoing) {
+            self.forget_due(stream, key, &asked);
             self.tell_outcome(key, &asked, Err(OutgoingError::Closed));
         }
     }

@@ -137,7 +137,7 @@ impl Server {
         // Wrong arguments are a tool error, which the model sees and can mend (2025-11-25 changelog, minor 5).
         if let Err(violations) = tool.input.validate(arguments) {
             let text = format!("Invalid arguments for tool {name}: {violations}");
-            self.send_tool_error(request.stream, request.batch, request.id, request.revision, &text);
+            self.send_tool_error(request.stream, request.via, request.id, request.revision, &text);
             return Ok(None);
         }
         let task = self.task_wish(request, &tool)?;

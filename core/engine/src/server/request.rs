@@ -4,6 +4,7 @@ use super::event::{Call, Client, ClientFacts, Event, MethodName, Millis, Request
 use super::inflight::{After, InFlight, Progress};
 use super::prepare::{Job, TaskWish};
 use super::rounds::{ByHand, Resumed, Resumption};
+use super::stream::Via;
 use super::{CatalogueKind, Server};
 use crate::error::{PeerError, code, shorten};
 use crate::jsonrpc::cursor::PickError;
@@ -22,7 +23,7 @@ pub(super) struct Request<'a> {
     pub(super) stream: StreamId,
     pub(super) id: &'a str,
     pub(super) method: &'a str,
-    pub(super) batch: Option<u32>,
+    pub(super) via: Via,
     pub(super) revision: Revision,
     pub(super) params: Params<'a>,
     pub(super) meta: Meta<'a>,
@@ -118,19 +119,13 @@ pub(super) enum RequestClient<'a> {
 pub(super) type Refusal = PeerError;
 
 impl Server {
-    pub(super) fn handle_request(&mut self, stream: StreamId, message: &Message<'_>, batch: Option<u32>, now: Millis) {
-        if let Err(error) = self.route(stream, message, batch, now) {
-            self.send_answer(stream, batch, |out| write::error(out, Some(message.id), &error));
+    pub(super) fn handle_request(&mut self, stream: StreamId, message: &Message<'_>, via: Via, now: Millis) {
+        if let Err(error) = self.route(stream, message, via, now) {
+            self.send_error(stream, via, Some(message.id), &error);
         }
     }
 
-    fn route(
-        &mut self,
-        stream: StreamId,
-        message: &Message<'_>,
-        batch: Option<u32>,
-        now: Millis,
-    ) -> Result<(), Refusal> {
+    fn route(&mut self, stream: StreamId, message: &Message<'_>, via: Via, now: Millis) -> Result<(), Refusal> {
         let state = self.streams.get(&stream).ok_or_else(|| PeerError::internal("stream is closed"))?;
         let id = jsonrpc::canonical_id(message.id);
         if state.in_flight.contains_key(&*id)
@@ -147,7 +142,7 @@ impl Server {
         let ruling = lifecycle::rule(&message.method, &meta, state.negotiated(), &self.config.revisions)
             .map_err(|error| self.name_versions(method, &params, error))?;
         let (revision, log_level, client) = match ruling {
-            Ruling::Handshake => return self.initialize(stream, message, &params, meta, batch, now),
+            Ruling::Handshake => return self.initialize(stream, message, &params, meta, via, now),
             Ruling::Legacy(revision) => {
                 let facts = state.legacy.as_ref().map(|legacy| Arc::clone(&legacy.client)).unwrap_or_default();
                 (revision, None, RequestClient::Connection(facts))
@@ -169,7 +164,7 @@ impl Server {
         }
         let method_name = &*message.method;
         let request =
-            Request { stream, id: message.id, method: method_name, batch, revision, params, meta, log_level, client };
+            Request { stream, id: message.id, method: method_name, via, revision, params, meta, log_level, client };
         // Host code may have tasks of its own, or methods of ours that a revision lacks.
         let is_extra = self.config.extra_methods.iter().any(|extra| *extra == message.method);
         let method = method.filter(|method| method.exists_in(revision) && !(is_extra && method.is_task()));
@@ -233,22 +228,37 @@ impl Server {
                     true => self.resume(request, now)?,
                     false => Resumed::Run(None),
                 };
-                let Resumed::Run(resumption) = resumed else { return Ok(()) };
-                let mut job = if delegated || host_wants_it {
-                    Job::new(self.check_delegated(request, method)?)
-                } else {
-                    match self.prepare(request, method)? {
-                        Some(job) => job,
-                        None => return Ok(()),
-                    }
-                };
-                if let Some(Resumption { rounds, by_hand }) = resumption.map(|resumption| *resumption) {
-                    job.rounds = Some(Box::new(rounds));
-                    job.by_hand = Some(Box::new(by_hand));
+                match resumed {
+                    Resumed::Run(resumption) => self.serve_by_host(request, method, resumption, now)?,
+                    Resumed::Unsure(ticket, resumption) => self.spend_state(request, method, ticket, resumption, now),
+                    Resumed::Bound => {}
                 }
-                self.call(request, MethodName::Known(method), job, now);
             }
         }
+        Ok(())
+    }
+
+    /// Has host code serve a request, with what a retry brings.
+    pub(super) fn serve_by_host(
+        &mut self,
+        request: &Request<'_>,
+        method: Method,
+        resumption: Option<Box<Resumption>>,
+        now: Millis,
+    ) -> Result<(), Refusal> {
+        let mut job = if self.config.catalogue == CatalogueKind::Delegated || self.is_delegated(method) {
+            Job::new(self.check_delegated(request, method)?)
+        } else {
+            match self.prepare(request, method)? {
+                Some(job) => job,
+                None => return Ok(()),
+            }
+        };
+        if let Some(Resumption { rounds, by_hand }) = resumption.map(|resumption| *resumption) {
+            job.rounds = Some(Box::new(rounds));
+            job.by_hand = Some(Box::new(by_hand));
+        }
+        self.call(request, MethodName::Known(method), job, now);
         Ok(())
     }
 
@@ -315,7 +325,7 @@ impl Server {
                 if let Err(error) = self.create_task(key, Some(Box::new(call)), ttl_ms, now) {
                     let error = PeerError::internal(format!("Server is busy: {error}"));
                     self.settle(key);
-                    self.send_answer(request.stream, request.batch, |out| write::error(out, Some(request.id), &error));
+                    self.send_error(request.stream, request.via, Some(request.id), &error);
                 }
             }
         }
@@ -345,7 +355,7 @@ impl Server {
             tool: None,
             progress: request.meta.progress_token.map(|token| Progress { token: token.into(), last: None }),
             log_level: request.log_level,
-            batch: request.batch,
+            via: request.via,
             deadline,
             bound: None,
             params,
@@ -367,7 +377,7 @@ impl Server {
     pub(super) fn enter(&mut self, key: RequestKey, request: &Request<'_>) {
         let Some(stream) = self.streams.get_mut(&request.stream) else { return };
         stream.in_flight.insert(jsonrpc::canonical_id(request.id).as_ref().into(), key);
-        if let Some(batch) = request.batch.and_then(|batch| stream.batches.get_mut(&batch)) {
+        if let Some(batch) = request.via.batch.and_then(|batch| stream.batches.get_mut(&batch)) {
             batch.pending += 1;
         }
     }
@@ -375,7 +385,7 @@ impl Server {
     pub(super) fn send_empty(&mut self, request: &Request<'_>) {
         let mut result = String::new();
         self.stamp.empty(&mut result, request.revision);
-        self.send_answer(request.stream, request.batch, |out| {
+        self.send_answer(request.stream, request.via, |out| {
             write::open_result(out, request.id);
             out.push_str(&result);
             out.push('}');
@@ -385,7 +395,7 @@ impl Server {
     /// Sends a result made of `members`, with what the revision adds to it.
     pub(super) fn send_members(&mut self, request: &Request<'_>, method: Method, members: &str) {
         let stamp = Arc::clone(&self.stamp);
-        self.send_answer(request.stream, request.batch, |out| {
+        self.send_answer(request.stream, request.via, |out| {
             write::open_result(out, request.id);
             out.push('{');
             stamp.open(out, Some(method), request.revision);

@@ -22,8 +22,8 @@
 
 use super::event::{AskKey, Event, Millis, OutgoingError, OutgoingKey, RequestKey, StreamId};
 use super::request::{Refusal, Request};
-use super::state::{AskedBefore, Known, State};
-use super::stream::Stream;
+use super::state::{AskedBefore, Known, State, Ticket};
+use super::stream::{Stream, Via};
 use super::{CancelReason, Server, reply};
 use crate::error::{LocalError, PeerError};
 use crate::jsonrpc::digest::Digester;
@@ -133,6 +133,8 @@ pub(super) enum Resumed {
     Run(Option<Box<Resumption>>),
     /// It was bound to the call that waited for it.
     Bound,
+    /// A call to run if no other process has opened its state.
+    Unsure(Ticket, Box<Resumption>),
 }
 
 /// What a retry brings.
@@ -259,13 +261,14 @@ impl Server {
         timeout_ms: Option<u64>,
         now: Millis,
     ) -> Result<(), LocalError> {
-        let Some(stream) = self.requests.get_mut(call).map(|record| record.stream) else {
+        let Some((stream, via)) = self.requests.get(call).map(|record| (record.stream, record.via)) else {
             return Err(LocalError::NoBackChannel);
         };
         for open in &mut questions {
             let question = &open.question;
             let params = question.params.as_deref();
-            let sent = self.send_request(stream, question.kind.method(), params, timeout_ms, Some(call), now);
+            let asked = self.asked(via, Some(call), timeout_ms, now);
+            let sent = self.send_request(stream, question.kind.method(), params, asked);
             match sent {
                 Ok(key) => open.outgoing = Some(key),
                 Err(error) => {
@@ -354,7 +357,7 @@ impl Server {
         let sealed = self.seal_state(call, state, now)?;
         let Some(record) = self.settle(call) else { return Err(LocalError::NoBackChannel) };
         let requests = input_requests(questions.iter());
-        self.send_input_required(record.stream, &record.id, record.revision, &requests, &sealed);
+        self.send_input_required(record.stream, record.via, &record.id, record.revision, &requests, &sealed);
         self.check_drained(record.stream);
         Ok(())
     }
@@ -362,13 +365,14 @@ impl Server {
     pub(super) fn send_input_required(
         &mut self,
         stream: StreamId,
+        via: Via,
         id: &str,
         revision: Revision,
         requests: &str,
         state: &str,
     ) {
         let stamp = Arc::clone(&self.stamp);
-        self.send_answer(stream, None, |out| {
+        self.send_answer(stream, via, |out| {
             write::open_result(out, id);
             out.push_str(r#"{"resultType":"input_required""#);
             if !requests.is_empty() {
@@ -394,14 +398,18 @@ impl Server {
             Some(_) => return Err(wrong("inputResponses must be an object")),
         };
         let Some(text) = request.params.request_state.filter(|state| *state != "null") else {
-            // Without a state nothing was asked, and answers to nothing are ignored.
-            return Ok(Resumed::Run(None));
+            // Without a state nothing was asked here. Host code that writes its rounds by hand may know what it is an answer to.
+            let given = scan::members(responses).next().is_some();
+            return Ok(Resumed::Run(given.then(|| {
+                let by_hand = ByHand { responses: Some(responses.to_owned()), state: None };
+                Box::new(Resumption { rounds: Rounds::default(), by_hand })
+            })));
         };
         let text = scan::plain_string(text).ok_or_else(|| wrong("requestState must be a string"))?;
         if self.host_owns_states() && !super::seal::Seal::is_ours(&text) {
             return Ok(Resumed::Run(None));
         }
-        let state = self.open_state(request, &text, now)?;
+        let (state, ticket) = self.open_state(request, &text, now)?;
         if let Some((call, token)) = &state.held {
             return self.bind(request, RequestKey(*call), token, responses, now).map(|()| Resumed::Bound);
         }
@@ -420,7 +428,11 @@ impl Server {
         given.push('}');
         let rounds = Rounds { known, count: state.count, ..Rounds::default() };
         let by_hand = ByHand { responses: Some(given), state: state.host };
-        Ok(Resumed::Run(Some(Box::new(Resumption { rounds, by_hand }))))
+        let resumption = Box::new(Resumption { rounds, by_hand });
+        Ok(match ticket {
+            Some(ticket) => Resumed::Unsure(ticket, resumption),
+            None => Resumed::Run(Some(resumption)),
+        })
     }
 }
 

@@ -1,16 +1,24 @@
 //! What a client keeps for us between two rounds, and what makes it good for one more.
 //!
 //! A state is sealed ([`super::seal`]) with the principal, the method and a digest of the parameters, so that it opens only
-//! for a retry of the same request by the same principal. Inside stands when it ends; and each opens once in this process,
-//! which remembers those that it has opened until they end (`basic/patterns/mrtr`, "Server Requirements").
+//! for a retry of the same request by the same principal. Inside stands when it ends; and each opens once: this process
+//! remembers those that were opened until they end (`basic/patterns/mrtr`, "Server Requirements"), and where it shares a
+//! store with others, the store does so for all. A retry waits for that as a request that the engine itself answers.
 
+use super::again::Original;
 use super::event::{Millis, RequestKey};
 use super::request::{Refusal, Request};
+use super::rounds::Resumption;
 use super::seal::Nonce;
+use super::tasks::Pending;
 use super::{CatalogueKind, Server};
 use crate::error::{LocalError, PeerError};
 use crate::jsonrpc::digest::Digester;
 use crate::jsonrpc::scan;
+use crate::tasks::{StoreOutcome, StoreRequest};
+use crate::wire::method::Method;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
@@ -64,7 +72,18 @@ impl Known {
 #[derive(Default)]
 pub(super) struct Spent(BTreeSet<(u64, Nonce)>);
 
+/// A state that is good as far as this process knows.
+pub(super) struct Ticket {
+    /// When it ends.
+    until: u64,
+    nonce: Nonce,
+}
+
 impl Spent {
+    fn has(&self, ticket: &Ticket) -> bool {
+        self.0.contains(&(ticket.until, ticket.nonce))
+    }
+
     /// Notes a state. False: it is there already.
     fn add(&mut self, until: u64, nonce: Nonce, unix_now: u64, most: usize) -> bool {
         while self.0.first().is_some_and(|(ends, _)| *ends <= unix_now || self.0.len() >= most) {
@@ -110,7 +129,14 @@ impl Server {
     ///
     /// # Errors
     /// -32602: changed, foreign, over, or used before. Which of them it is is nobody's business but where time is at fault.
-    pub(super) fn open_state(&mut self, request: &Request<'_>, text: &str, now: Millis) -> Result<State, Refusal> {
+    ///
+    /// With a [`Ticket`] the store has to be asked whether another process has opened it.
+    pub(super) fn open_state(
+        &mut self,
+        request: &Request<'_>,
+        text: &str,
+        now: Millis,
+    ) -> Result<(State, Option<Ticket>), Refusal> {
         let wrong = |reason: &str| PeerError::invalid_params(format!("Invalid params: requestState {reason}"));
         let principal = self.streams.get(&request.stream).and_then(|stream| stream.principal.as_deref());
         let bound = bound(principal, request.method, request.params.text);
@@ -121,11 +147,75 @@ impl Server {
         if state.until <= unix {
             return Err(wrong("has expired"));
         }
-        if !self.spent.add(state.until, nonce, unix, self.config.limits.max_spent_states) {
-            return Err(wrong("was used before"));
+        let ticket = Ticket { until: state.until, nonce };
+        // The call that a held state is for waits in this process alone, so no other could open it.
+        let is_shared = !self.config.tasks.owner.is_empty() && state.held.is_none();
+        let is_fresh = if is_shared { !self.spent.has(&ticket) } else { self.note_spent(&ticket, unix) };
+        if !is_fresh {
+            return Err(used_before());
         }
-        Ok(state)
+        Ok((state, is_shared.then_some(ticket)))
     }
+
+    fn note_spent(&mut self, ticket: &Ticket, unix: u64) -> bool {
+        self.spent.add(ticket.until, ticket.nonce, unix, self.config.limits.max_spent_states)
+    }
+
+    /// Asks the store whether a retry is the first with its state; meanwhile it waits.
+    pub(super) fn spend_state(
+        &mut self,
+        request: &Request<'_>,
+        method: Method,
+        ticket: Ticket,
+        resumption: Box<Resumption>,
+        now: Millis,
+    ) {
+        let wanted = StoreRequest::Spend { token: URL_SAFE_NO_PAD.encode(ticket.nonce), until_ms: ticket.until };
+        let key = self.book(request, method, now);
+        self.store(wanted, Pending::Spend { key, ticket, resumption });
+    }
+
+    /// The store has said whether it is. A store that can't be asked is no reason to serve a retry that may be the second:
+    /// it is refused, and may come again.
+    pub(super) fn state_spent(
+        &mut self,
+        key: RequestKey,
+        ticket: &Ticket,
+        resumption: Box<Resumption>,
+        outcome: &StoreOutcome,
+        now: Millis,
+    ) {
+        let refusal = match outcome {
+            StoreOutcome::Spent { first: true } => None,
+            StoreOutcome::Spent { first: false } => Some(used_before()),
+            StoreOutcome::Failed(error) => Some(PeerError::internal(format!(
+                "Whether this requestState was used before can't be looked up: {error}"
+            ))),
+            _ => Some(PeerError::internal("The store did not say whether this requestState was used before")),
+        };
+        if matches!(outcome, StoreOutcome::Spent { .. }) {
+            let unix = self.unix(now);
+            self.note_spent(ticket, unix);
+        }
+        // It may be cancelled by now.
+        let Some(record) = self.settle(key) else { return };
+        let original = Original::of(&record);
+        let done = match (refusal, record.method.known()) {
+            (Some(error), _) => Err(error),
+            (None, Some(method)) => self.again(&original, method, |server, request| {
+                server.serve_by_host(&request, method, Some(resumption), now)
+            }),
+            (None, None) => Ok(()),
+        };
+        if let Err(error) = done {
+            self.send_error(original.stream, original.via, Some(&original.id), &error);
+        }
+        self.check_drained(original.stream);
+    }
+}
+
+fn used_before() -> Refusal {
+    PeerError::invalid_params("Invalid params: requestState was used before")
 }
 
 /// What a state belongs to: who may bring it back, and with which request. What changes between a request and its retry

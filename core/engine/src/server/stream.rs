@@ -11,8 +11,12 @@ use std::sync::Arc;
 
 pub(super) struct Stream {
     pub(super) id: StreamId,
-    /// Taken out while a chunk goes through it.
+    /// Cuts what arrives into messages; taken out while a chunk goes through it. None where messages come whole.
     pub(super) framer: Option<LineFramer>,
+    /// Whether it leads to one client, whoever that is: a pipe does, requests of HTTP may be anybody's.
+    pub(super) is_private: bool,
+    /// Whether the client can be told what belongs to none of its requests.
+    pub(super) general: bool,
     /// What its requests say of the sender, mostly the same each time.
     pub(super) last_meta: LastMeta,
     /// Who is behind it, where that is known.
@@ -36,6 +40,17 @@ pub(super) struct Stream {
     pub(super) drained: bool,
 }
 
+/// The way of an answer, and of what else belongs to its request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Via {
+    /// Which of the answers that a carrier gives apart it is for (HTTP has one for each request); 0 for the stream itself.
+    pub(crate) lane: u32,
+    /// The batch whose answer it is a part of.
+    pub(crate) batch: Option<u32>,
+    /// Only the answer can go there.
+    pub(crate) answer_only: bool,
+}
+
 /// A connection of the legacy era.
 pub(super) struct Legacy {
     pub(super) revision: Revision,
@@ -50,6 +65,7 @@ pub(super) struct Legacy {
 pub(super) struct Subscription {
     /// The request's id as written; every message of the subscription carries it.
     pub(super) id: Id,
+    pub(super) via: Via,
     pub(super) revision: Revision,
     pub(super) tools: bool,
     pub(super) prompts: bool,
@@ -63,6 +79,8 @@ pub(super) struct Subscription {
 #[derive(Clone, Copy)]
 pub(super) struct Outgoing {
     pub(super) deadline: Option<Millis>,
+    /// The way that it went.
+    pub(super) via: Via,
     /// The call that asks by it.
     pub(super) call: Option<RequestKey>,
 }
@@ -71,6 +89,8 @@ pub(super) struct Outgoing {
 pub(super) struct Batch {
     /// Members whose answer is missing.
     pub(super) pending: usize,
+    /// The lane of its answer.
+    pub(super) lane: u32,
     /// True once every member has been looked at.
     pub(super) complete: bool,
     /// The answers so far, separated by commas.
@@ -78,10 +98,12 @@ pub(super) struct Batch {
 }
 
 impl Stream {
-    pub(super) fn new(id: StreamId, max_message_bytes: usize) -> Self {
+    pub(super) fn new(id: StreamId, framer: Option<LineFramer>) -> Self {
         Self {
             id,
-            framer: Some(LineFramer::new(max_message_bytes)),
+            is_private: framer.is_some(),
+            general: framer.is_some(),
+            framer,
             last_meta: LastMeta::default(),
             principal: None,
             legacy: None,
@@ -94,6 +116,11 @@ impl Stream {
             draining: None,
             drained: false,
         }
+    }
+
+    /// Whether anything but an answer can be sent this way.
+    pub(super) fn takes(&self, via: Via) -> bool {
+        if via.lane == 0 { self.general } else { !via.answer_only }
     }
 
     pub(super) fn negotiated(&self) -> Option<Revision> {

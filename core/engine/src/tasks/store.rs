@@ -52,6 +52,13 @@ pub enum StoreRequest {
         /// Its id.
         id: String,
     },
+    /// Spend what is good once among all who use the store: a `requestState`. [`StoreOutcome::Spent`].
+    Spend {
+        /// Names it; letters, digits, `-` and `_`.
+        token: String,
+        /// UNIX milliseconds until which it must not be forgotten.
+        until_ms: u64,
+    },
 }
 
 /// What the store has to say.
@@ -67,6 +74,11 @@ pub enum StoreOutcome {
     Changed(Option<(Applied, Box<TaskRecord>)>),
     /// Whether there was one.
     Removed(bool),
+    /// What was to be spent is spent now.
+    Spent {
+        /// Nobody had spent it before.
+        first: bool,
+    },
     /// The store could not do it.
     Failed(StoreError),
 }

@@ -213,6 +213,9 @@ fn sampling_question(params: &str, capabilities: &str, revision: Revision) -> Re
     if tools.is_some_and(|tools| !scan::is_array(tools)) {
         return Err("\"tools\" must be an array".into());
     }
+    if let (Some(messages), Some(tools)) = (messages, tools) {
+        sampling::check_results(messages, tools)?;
+    }
     // Context of servers only where the client says that it can (`client/sampling`, "Capabilities": SHOULD NOT).
     let [sampling] = scan::pick(capabilities, ["sampling"]).unwrap_or_default();
     let declared = matches!(sampling.map(|value| scan::pick(value, ["context"])), Some(Ok([Some(_)])));

@@ -69,9 +69,22 @@ impl Revision {
         legacy().find(|revision| revision.as_str() == requested).or_else(|| legacy().max())
     }
 
+    /// The revision of a legacy request that stands for itself: the one it names, else the one before versions were named
+    /// (2025-11-25 `basic/transports`, "Protocol Version Header": SHOULD).
+    pub(crate) fn assumed(named: Option<Self>, served: &[Self]) -> Option<Self> {
+        let revision = named.unwrap_or(Self::V2025_03_26);
+        (!revision.is_modern() && served.contains(&revision)).then_some(revision)
+    }
+
     /// JSON-RPC batches exist in 2025-03-26 only (2025-06-18 changelog, 1).
     pub(crate) fn has_batches(self) -> bool {
         self == Self::V2025_03_26
+    }
+
+    /// Whether a stream of events may begin with an empty one (2025-11-25 changelog, minor: SEP-1699). Earlier clients took every
+    /// event for a message.
+    pub(crate) fn has_empty_events(self) -> bool {
+        self >= Self::V2025_11_25
     }
 
     /// How an error names the id that could not be read. The schemas up to 2025-06-18 require an id and JSON-RPC 2.0

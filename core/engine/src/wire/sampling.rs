@@ -3,7 +3,8 @@
 use super::Revision;
 use super::content;
 use crate::jsonrpc::{scan, write};
-use std::collections::BTreeSet;
+use crate::schema::{Schema, SchemaLimits};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Says what of the messages is not allowed, if anything: tool results stand alone in a user's message, and each use of a
 /// tool is followed by its result before anything else.
@@ -42,6 +43,31 @@ pub(crate) fn check(messages: &str) -> Result<(), String> {
         open = uses;
     }
     if open.is_empty() { Ok(()) } else { Err("the last message uses tools and no results follow".into()) }
+}
+
+/// Says which structured content of a tool's result does not fit what the tool says of it, if any (`schema`,
+/// "ToolResultContent": SHOULD). `tools` is the request's array; a tool that is not in it, or has no output schema, says nothing.
+pub(crate) fn check_results(messages: &str, tools: &str) -> Result<(), String> {
+    let mut used = BTreeMap::new();
+    for message in scan::elements(messages) {
+        let [content] = scan::pick(message, ["content"]).unwrap_or_default();
+        for block in blocks(content.unwrap_or("[]")) {
+            let [kind, id, name, result_of] =
+                scan::pick(block, ["type", "id", "name", "toolUseId"]).unwrap_or_default();
+            if let (Some(r#""tool_use""#), Some(id), Some(name)) = (kind, id, name) {
+                used.insert(id, name);
+            }
+            let [structured, failed] = scan::pick(block, ["structuredContent", "isError"]).unwrap_or_default();
+            let (Some(name), Some(structured)) = (result_of.and_then(|id| used.get(id)), structured) else { continue };
+            let says = |tool: &&str| matches!(scan::pick(tool, ["name"]), Ok([Some(of)]) if of == *name);
+            let Some(tool) = scan::elements(tools).find(says).filter(|_| failed != Some("true")) else { continue };
+            let Ok([Some(schema)]) = scan::pick(tool, ["outputSchema"]) else { continue };
+            let schema = Schema::compile(schema, &SchemaLimits::default())
+                .map_err(|error| format!("the output schema of {name}: {error}"))?;
+            schema.validate(structured).map_err(|violations| format!("the result of {name}: {violations}"))?;
+        }
+    }
+    Ok(())
 }
 
 fn blocks(content: &str) -> impl Iterator<Item = &str> {

@@ -53,6 +53,8 @@ pub struct Host {
     pub called: Vec<String>,
     /// Calls that were told of their cancellation: the handler, and the reason that the peer gave.
     pub cancelled: Vec<(String, Option<String>)>,
+    /// Calls whose connection is to be closed, while they go on.
+    pub closing: Vec<RequestKey>,
 }
 
 impl Host {
@@ -211,6 +213,7 @@ impl Host {
                     self.running.insert(key.0, running);
                     return Ok(());
                 }
+                "closeStream" => self.closing.push(key),
                 "begin" => {
                     if server.begin_task(key, now).map_err(failed)? {
                         self.running.insert(key.0, running);

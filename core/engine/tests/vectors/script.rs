@@ -1,10 +1,14 @@
 //! Runs the steps of one vector against one server, under a clock that only the steps move.
 
+#[path = "http.rs"]
+mod http;
+
 use super::host::{Host, Kind};
 use super::json::Json;
 use super::pattern::{self, Names, shorten};
 use ferromcp_engine::testing::{EPOCH, Store};
 use ferromcp_engine::{CancelReason, DiagnosticKind, Event, Output, Server, ServerConfig, StreamId};
+use http::Web;
 use std::collections::{BTreeMap, VecDeque};
 
 /// How input is cut on its way in: all at once, or so many bytes at a time.
@@ -20,6 +24,8 @@ pub struct Script {
     host: Host,
     /// Where tasks are kept.
     store: Store,
+    /// What HTTP has beside the server, in a vector that goes over it.
+    web: Option<Web>,
     names: Names,
     cut: Cut,
     now: u64,
@@ -34,8 +40,8 @@ pub struct Script {
 }
 
 impl Script {
-    /// A server as a vector describes it.
-    pub fn new(description: &Json, mut names: Names, cut: Cut) -> Result<Self, String> {
+    /// A server as a vector describes it; with `http`, it is served over that.
+    pub fn new(description: &Json, http: Option<&Json>, mut names: Names, cut: Cut) -> Result<Self, String> {
         let description = &names.resolve(description)?;
         const LISTS: [(&str, Kind); 4] = [
             ("tools", Kind::Tool),
@@ -51,10 +57,12 @@ impl Script {
         let mut server = Server::new(config).map_err(|error| error.to_string())?;
         server.set_entropy(counting());
         server.set_epoch(EPOCH);
+        let web = http.map(|config| Web::new(&names.resolve(config)?)).transpose()?;
         let mut script = Self {
             server,
             host: Host::default(),
             store: Store::default(),
+            web,
             names,
             cut,
             now: 0,
@@ -88,6 +96,11 @@ impl Script {
         let on = step.get("on").and_then(Json::as_u64).unwrap_or(1);
         let verbs: Vec<_> = step.members().iter().filter(|(key, _)| key != "on" && key != "reason").collect();
         let [(verb, operand)] = verbs[..] else { return Err("a step has one verb".into()) };
+        if self.web.is_some()
+            && let Some(done) = self.http_step(verb, operand, step)
+        {
+            return done;
+        }
         let stream = self.stream(on);
         match verb.as_str() {
             "receive" => self.receive(stream, format!("{}\n", operand.write()).as_bytes()),
@@ -145,6 +158,10 @@ impl Script {
             "principal" => self.server.set_principal(stream, operand.as_text()).map_err(|error| error.to_string()),
             "shutdown" => {
                 self.server.shutdown(self.now);
+                self.drain()?;
+                if let Some(web) = &mut self.web {
+                    web.http.shutdown();
+                }
                 self.drain()
             }
             other => Err(format!("unknown verb {other}")),
@@ -188,12 +205,27 @@ impl Script {
             if let Some(message) = self.sent.get_mut(&stream).and_then(VecDeque::pop_front) {
                 return Ok(message);
             }
-            let due = self.server.poll_timeout().filter(|due| *due <= end);
+            let due = self.due().filter(|due| *due <= end);
             let Some(due) = due else { return Err("nothing is sent".into()) };
-            self.now = due.max(self.now);
-            self.server.handle_timeout(self.now);
-            self.drain()?;
+            self.tick(due)?;
         }
+    }
+
+    /// When something has to be done.
+    fn due(&self) -> Option<u64> {
+        let http = self.web.as_ref().and_then(|web| web.http.poll_timeout());
+        self.server.poll_timeout().into_iter().chain(http).min()
+    }
+
+    /// Lets time pass until then, and does it.
+    fn tick(&mut self, due: u64) -> Result<(), String> {
+        self.now = due.max(self.now);
+        self.server.handle_timeout(self.now);
+        self.drain()?;
+        if let Some(web) = &mut self.web {
+            web.http.handle_timeout(&mut self.server, self.now);
+        }
+        self.drain()
     }
 
     fn hold(&mut self, wanted: &Json, message: &Json) -> Result<(), String> {
@@ -212,16 +244,17 @@ impl Script {
 
     fn advance(&mut self, ms: u64) -> Result<(), String> {
         let end = self.now + ms;
-        while let Some(due) = self.server.poll_timeout().filter(|due| *due <= end) {
-            self.now = due.max(self.now);
-            self.server.handle_timeout(self.now);
-            self.drain()?;
+        while let Some(due) = self.due().filter(|due| *due <= end) {
+            self.tick(due)?;
         }
         self.now = end;
         Ok(())
     }
 
-    fn nothing_sent(&self) -> Result<(), String> {
+    fn nothing_sent(&mut self) -> Result<(), String> {
+        if let Some(web) = &mut self.web {
+            return web.nothing_left();
+        }
         match self.sent.values().find_map(|sent| sent.front()) {
             None => Ok(()),
             Some(message) => Err(format!("unexpected: {}", shorten(&message.write()))),
@@ -304,9 +337,23 @@ impl Script {
     fn drain(&mut self) -> Result<(), String> {
         while let Some(output) = self.server.poll_output() {
             match output {
-                Output::Transmit { stream, bytes } => self.take(stream, &bytes)?,
+                Output::Transmit { stream, lane, sent, bytes } => match &mut self.web {
+                    Some(web) => web.http.take(&mut self.server, stream, lane, sent, bytes, self.now),
+                    None => self.take(stream, &bytes)?,
+                },
+                Output::Unanswered { stream, lane } => {
+                    if let Some(web) = &mut self.web {
+                        web.http.take_unanswered(stream, lane);
+                    }
+                }
                 Output::Event(event) => self.handle(event)?,
             }
+        }
+        if let Some(web) = &mut self.web {
+            for key in self.host.closing.drain(..) {
+                web.http.close_sse_stream(&self.server, key, self.now);
+            }
+            web.pump();
         }
         Ok(())
     }

@@ -49,6 +49,10 @@ pub struct TasksConfig {
     /// Requests about tasks that one stream may send in a second; one more gets an error. 0: any number (`basic/utilities/tasks`,
     /// "Task Isolation and Access Control": SHOULD). 1,000: as many tasks as may run, each looked at as often as `poll_ms` says.
     pub requests_per_second: u32,
+    /// Tasks that have ended and are kept in the server's own memory; of more, those that ended first are forgotten before
+    /// their time is over. Running tasks never are, and other stores keep all. 10,000: small results are a kilobyte or two
+    /// each, so some tens of megabytes.
+    pub max_ended: usize,
 }
 
 impl Default for TasksConfig {
@@ -61,14 +65,15 @@ impl Default for TasksConfig {
             lease_ms: 15_000,
             list: None,
             requests_per_second: 1_000,
+            max_ended: 10_000,
         }
     }
 }
 
 impl TasksConfig {
     pub(crate) fn check(&self) -> Result<(), LocalError> {
-        if self.ttl_ms == 0 || self.max_ttl_ms == 0 || self.poll_ms == 0 {
-            return Err(LocalError::Config("tasks: ttlMs, maxTtlMs and pollMs must be at least 1".into()));
+        if self.ttl_ms == 0 || self.max_ttl_ms == 0 || self.poll_ms == 0 || self.max_ended == 0 {
+            return Err(LocalError::Config("tasks: ttlMs, maxTtlMs, pollMs and maxEnded must be at least 1".into()));
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 
 use super::super::event::{Millis, RequestKey, StreamId};
 use super::super::listen::Wanted;
+use super::super::stream::Via;
 use super::super::{DiagnosticKind, Server};
 use super::{Pending, unknown_task};
 use crate::error::PeerError;
@@ -115,7 +116,7 @@ impl Server {
             self.tasks.following.creators.remove(&record.id);
         }
         if is_news && self.streams.get(&stream).is_some_and(|stream| stream.legacy.is_some()) {
-            self.send_notification(stream, "notifications/tasks/status", Some(&format!("{{{text}}}")));
+            self.send_notification(stream, Via::default(), "notifications/tasks/status", Some(&format!("{{{text}}}")));
         }
     }
 
@@ -127,13 +128,17 @@ impl Server {
                 let mut text = String::new();
                 record.write_detailed_task(&mut text, open.revision);
                 if *told != text {
-                    messages.push((stream.id, format!(r#"{{"_meta":{{"{SUBSCRIPTION_ID}":{}}},{text}}}"#, open.id)));
+                    messages.push((
+                        stream.id,
+                        open.via,
+                        format!(r#"{{"_meta":{{"{SUBSCRIPTION_ID}":{}}},{text}}}"#, open.id),
+                    ));
                     *told = text;
                 }
             }
         }
-        for (stream, params) in messages {
-            self.send_notification(stream, "notifications/tasks", Some(&params));
+        for (stream, via, params) in messages {
+            self.send_notification(stream, via, "notifications/tasks", Some(&params));
         }
     }
 
@@ -217,7 +222,7 @@ impl Server {
         // None: the client has cancelled it meanwhile.
         let Some(entry) = self.settle(key) else { return };
         let tasks = found.iter().map(|record| record.id.clone()).collect();
-        self.open_subscription(entry.stream, &entry.id, entry.revision, wanted, tasks);
+        self.open_subscription(entry.stream, entry.via, &entry.id, entry.revision, wanted, tasks);
         for record in found {
             // How it is now, whatever happened in between.
             self.tell_subscribers(&record);

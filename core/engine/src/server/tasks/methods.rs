@@ -3,6 +3,7 @@
 use super::super::Server;
 use super::super::event::{Millis, RequestKey, StreamId};
 use super::super::request::{Refusal, Request, cursor_of, text_of};
+use super::super::stream::Stream;
 use super::{CAPABILITY, Pending, declares_tasks, unknown_task};
 use crate::error::PeerError;
 use crate::jsonrpc::{scan, write};
@@ -72,9 +73,9 @@ impl Server {
 
     /// Whether a stream may see a list of tasks.
     pub(in super::super) fn offers_task_list(&self, stream: StreamId) -> bool {
-        let principal = self.streams.get(&stream).and_then(|stream| stream.principal.as_ref());
         let config = &self.config.tasks;
-        config.list.unwrap_or_else(|| config.owner.is_empty() || principal.is_some())
+        let knows = |stream: &Stream| stream.principal.is_some() || stream.is_private && config.owner.is_empty();
+        config.list.unwrap_or_else(|| self.streams.get(&stream).is_some_and(knows))
     }
 
     /// Refuses one request too many (2025-11-25, "Task Isolation and Access Control": SHOULD).
@@ -183,7 +184,7 @@ impl Server {
     fn answer_members(&mut self, key: RequestKey, members: &str) {
         let Some(entry) = self.settle(key) else { return };
         let stamp = Arc::clone(&self.stamp);
-        self.send_answer(entry.stream, entry.batch, |out| {
+        self.send_answer(entry.stream, entry.via, |out| {
             write::open_result(out, &entry.id);
             if members.is_empty() {
                 stamp.empty(out, entry.revision);
@@ -201,7 +202,7 @@ impl Server {
 
     pub(super) fn refuse_task_request(&mut self, key: RequestKey, error: &PeerError) {
         let Some(entry) = self.settle(key) else { return };
-        self.send_answer(entry.stream, entry.batch, |out| write::error(out, Some(&entry.id), error));
+        self.send_error(entry.stream, entry.via, Some(&entry.id), error);
         self.check_drained(entry.stream);
     }
 
@@ -219,7 +220,7 @@ impl Server {
         let Some(entry) = self.settle(key) else { return };
         let stamp = Arc::clone(&self.stamp);
         let related = with_related(result.as_str(), &record.id);
-        self.send_answer(entry.stream, entry.batch, |out| {
+        self.send_answer(entry.stream, entry.via, |out| {
             write::open_result(out, &entry.id);
             stamp.whole(out, &related, Some(Method::ToolsCall), entry.revision);
             out.push('}');
@@ -229,7 +230,7 @@ impl Server {
 
     fn answer_failed(&mut self, key: RequestKey, error: &str) {
         let Some(entry) = self.settle(key) else { return };
-        self.send_answer(entry.stream, entry.batch, |out| {
+        self.send_answer(entry.stream, entry.via, |out| {
             out.push_str(r#"{"jsonrpc":"2.0","id":"#);
             out.push_str(&entry.id);
             out.push_str(r#","error":"#);

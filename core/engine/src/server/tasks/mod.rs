@@ -23,6 +23,8 @@ pub(super) use run::Run;
 use super::Server;
 use super::event::{Call, Event, Millis, RequestKey, StreamId};
 use super::inflight::After;
+use super::rounds::Resumption;
+use super::state::Ticket;
 use crate::error::{LocalError, PeerError};
 use crate::jsonrpc::write;
 use crate::tasks::{StoreOutcome, StoreRequest, TaskRecord};
@@ -64,6 +66,8 @@ pub(super) enum Pending {
     Change { id: String },
     /// Somebody here follows the task.
     Follow { id: String, principal: Option<String> },
+    /// A retry is served if no other process has opened its state.
+    Spend { key: RequestKey, ticket: Ticket, resumption: Box<Resumption> },
     /// A subscription is opened when its tasks have been looked for.
     Listen { key: RequestKey, id: String },
 }
@@ -79,6 +83,7 @@ impl Server {
             Pending::Request { key, kind } => self.task_request_done(key, kind, outcome, now),
             Pending::Change { id } => self.change_done(&id, outcome, now),
             Pending::Follow { id, principal } => self.followed(&id, principal, outcome, now),
+            Pending::Spend { key, ticket, resumption } => self.state_spent(key, &ticket, resumption, &outcome, now),
             Pending::Listen { key, id } => self.listened(key, &id, outcome, now),
         }
     }
@@ -223,12 +228,12 @@ impl Server {
             }
             return;
         };
-        let (id, revision, batch) = (entry.id.clone(), entry.revision, entry.batch);
+        let (id, revision, via) = (entry.id.clone(), entry.revision, entry.via);
         if let StoreOutcome::Failed(error) = outcome {
             let error = PeerError::internal(format!("The task could not be created: {error}"));
             if call.is_some() {
                 self.settle(key);
-                self.send_answer(stream, batch, |out| write::error(out, Some(&id), &error));
+                self.send_error(stream, via, Some(&id), &error);
                 self.check_drained(stream);
             } else {
                 // Host code runs: it goes on without a task.
@@ -248,7 +253,7 @@ impl Server {
             self.tasks.lease_due.get_or_insert(now.saturating_add(self.config.tasks.lease_ms / 3));
         }
         let stamp = std::sync::Arc::clone(&self.stamp);
-        self.send_answer(stream, batch, |out| {
+        self.send_answer(stream, via, |out| {
             write::open_result(out, &id);
             if revision.is_modern() {
                 out.push_str(r#"{"resultType":"task","#);

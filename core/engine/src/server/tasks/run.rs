@@ -1,6 +1,6 @@
 //! What running tasks say: it goes to the store, and to the client where its era has a way for it.
 
-use super::super::event::{Event, Millis, Reply, RequestKey, StreamId};
+use super::super::event::{Millis, Reply, RequestKey, StreamId};
 use super::super::reply::asks_for_input;
 use super::super::rounds::{Open, Owner, Waiting};
 use super::super::{CancelReason, DiagnosticKind, OutputValidation, Server, reply};
@@ -39,7 +39,9 @@ impl Server {
     /// The request of a call is answered with a task: the books of its stream know it no more.
     pub(super) fn detach_task(&mut self, key: RequestKey, record: &TaskRecord, now: Millis) {
         let Some(entry) = self.requests.get_mut(key) else { return };
-        let (stream, id, batch, before) = (entry.stream, entry.id.clone(), entry.batch.take(), entry.deadline);
+        // What belongs to a task does not belong to the request that is answered by now.
+        let via = std::mem::take(&mut entry.via);
+        let (stream, id, batch, before) = (entry.stream, entry.id.clone(), via.batch, entry.deadline);
         if entry.revision.is_modern() {
             // Neither belongs to tasks there (extension, "Task Status Notifications").
             entry.progress = None;
@@ -216,7 +218,7 @@ impl Server {
     /// Nobody waits for a running task any more.
     fn cancel_run(&mut self, key: RequestKey, reason: CancelReason) {
         if let Some(entry) = self.settle(key) {
-            self.event(Event::Cancelled { key, reason });
+            self.tell_over(key, &entry, reason);
             self.check_drained(entry.stream);
         }
     }
