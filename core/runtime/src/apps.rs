@@ -65,22 +65,36 @@ impl AppView {
     /// [`LocalError::NotJson`] where `definition`, or `_meta` or `_meta.ui` in it, is no JSON object.
     pub fn tool(&self, definition: &str) -> Result<String, LocalError> {
         let mut tool = object("definition", definition)?;
-        let mut below = &mut tool;
-        for key in ["_meta", "ui"] {
-            let Value::Object(inner) = below.entry(key).or_insert_with(|| json!({})) else {
-                return Err(LocalError::NotJson { what: key, reason: "must be an object".into() });
-            };
-            below = inner;
-        }
-        below.insert("resourceUri".into(), self.uri.clone().into());
+        self.point(within(&mut tool, "_meta")?)?;
         Ok(Value::Object(tool).to_string())
+    }
+
+    /// The `_meta` of a tool that points at this page, as the JSON text of an object: `meta`, and this page in its `ui`.
+    ///
+    /// # Errors
+    /// [`LocalError::NotJson`] where `meta`, or `ui` in it, is no JSON object.
+    pub fn tool_meta(&self, meta: &str) -> Result<String, LocalError> {
+        let mut meta = object("meta", meta)?;
+        self.point(&mut meta)?;
+        Ok(Value::Object(meta).to_string())
+    }
+
+    fn point(&self, meta: &mut Map<String, Value>) -> Result<(), LocalError> {
+        within(meta, "ui")?.insert("resourceUri".into(), self.uri.clone().into());
+        Ok(())
+    }
+
+    /// Where the page is read.
+    pub fn uri(&self) -> &str {
+        &self.uri
     }
 
     fn meta(&self) -> Option<Value> {
         (!self.ui.is_empty()).then(|| json!({ "ui": self.ui }))
     }
 
-    fn definition(&self) -> String {
+    /// The page's `Resource`, as JSON text: for servers that are no [`Server`].
+    pub fn definition_json(&self) -> String {
         let mut definition = json!({"uri": self.uri, "name": self.name, "mimeType": MIME_TYPE});
         if let Some(meta) = self.meta() {
             definition["_meta"] = meta;
@@ -88,7 +102,8 @@ impl AppView {
         definition.to_string()
     }
 
-    fn contents(&self) -> String {
+    /// What reading it gives, as the JSON text of an array of contents.
+    pub fn contents_json(&self) -> String {
         let mut contents = json!({"uri": self.uri, "mimeType": MIME_TYPE, "text": self.html});
         if let Some(meta) = self.meta() {
             contents["_meta"] = meta;
@@ -101,9 +116,17 @@ impl Server {
     /// Adds a page, and declares the extension.
     #[must_use]
     pub fn app_view(self, view: AppView) -> Self {
-        let contents = view.contents();
+        let contents = view.contents_json();
         self.extension(EXTENSION, "{}")
-            .resource(view.definition(), move |_| Ok(ResourceOutput::contents_json(contents.clone())))
+            .resource(view.definition_json(), move |_| Ok(ResourceOutput::contents_json(contents.clone())))
+    }
+}
+
+/// The object under a key, made where there is none.
+fn within<'a>(outer: &'a mut Map<String, Value>, key: &'static str) -> Result<&'a mut Map<String, Value>, LocalError> {
+    match outer.entry(key).or_insert_with(|| json!({})) {
+        Value::Object(inner) => Ok(inner),
+        _ => Err(LocalError::NotJson { what: key, reason: "must be an object".into() }),
     }
 }
 

@@ -209,7 +209,10 @@ impl<E: std::error::Error> From<E> for ToolError {
 
 /// What a resource holds.
 #[derive(Clone, Debug)]
-pub struct ResourceOutput(Held);
+pub struct ResourceOutput {
+    held: Held,
+    meta: Option<String>,
+}
 
 #[derive(Clone, Debug)]
 enum Held {
@@ -221,38 +224,57 @@ enum Held {
 impl ResourceOutput {
     /// Text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self(Held::One { field: "text", value: text.into(), mime_type: None })
+        Self::of(Held::One { field: "text", value: text.into(), mime_type: None })
     }
 
     /// Bytes, in base64.
     pub fn blob_base64(blob: impl Into<String>) -> Self {
-        Self(Held::One { field: "blob", value: blob.into(), mime_type: None })
+        Self::of(Held::One { field: "blob", value: blob.into(), mime_type: None })
     }
 
     /// Contents as the JSON text of an array, in the newest revision's form.
     pub fn contents_json(contents: impl Into<String>) -> Self {
-        Self(Held::Contents(contents.into()))
+        Self::of(Held::Contents(contents.into()))
     }
 
     /// No contents yet: see [`ToolOutput::input_required`].
     pub fn input_required(requests: &[InputRequest<'_>], state: Option<&str>) -> Self {
-        Self(Held::Round(Round::new(requests, state)))
+        Self::of(Held::Round(Round::new(requests, state)))
     }
 
-    /// Says what kind of text or bytes it is.
+    fn of(held: Held) -> Self {
+        Self { held, meta: None }
+    }
+
+    /// The result's own `_meta`, as the JSON text of an object. A round has none.
     #[must_use]
-    pub fn mime_type(mut self, name: impl Into<String>) -> Self {
-        if let Held::One { mime_type, .. } = &mut self.0 {
-            *mime_type = Some(name.into());
+    pub fn with_meta(mut self, json: impl Into<String>) -> Self {
+        self.meta = Some(json.into());
+        self
+    }
+
+    /// Says what kind of text or bytes it is, where that is not what the definition says.
+    #[must_use]
+    pub fn mime_type(self, name: impl Into<String>) -> Self {
+        self.maybe_mime_type(Some(name.into()))
+    }
+
+    pub(crate) fn maybe_mime_type(mut self, name: Option<String>) -> Self {
+        if let Held::One { mime_type, .. } = &mut self.held {
+            *mime_type = name;
         }
         self
     }
 
+    pub(crate) fn lacks_mime_type(&self) -> bool {
+        matches!(self.held, Held::One { mime_type: None, .. })
+    }
+
     /// Answers with it: `uri` is what was read.
     pub(crate) fn reply<R>(self, uri: &str, respond: impl FnOnce(Reply<'_>) -> R) -> R {
-        match self.0 {
-            Held::Round(round) => respond(round.reply()),
-            Held::Contents(contents) => respond(Reply::Contents(&contents)),
+        let contents = match self.held {
+            Held::Round(round) => return respond(round.reply()),
+            Held::Contents(contents) => contents,
             Held::One { field, value, mime_type } => {
                 let mut out = String::with_capacity(value.len() + uri.len() + 64);
                 out.push_str(r#"[{"uri":"#);
@@ -266,8 +288,12 @@ impl ResourceOutput {
                 out.push_str("\":");
                 push_string(&mut out, &value);
                 out.push_str("}]");
-                respond(Reply::Contents(&out))
+                out
             }
+        };
+        match self.meta {
+            None => respond(Reply::Contents(&contents)),
+            Some(meta) => respond(Reply::Result(&format!(r#"{{"contents":{contents},"_meta":{meta}}}"#))),
         }
     }
 }
@@ -277,6 +303,7 @@ impl ResourceOutput {
 pub struct PromptOutput {
     messages: String,
     description: Option<String>,
+    meta: Option<String>,
     round: Option<Round>,
 }
 
@@ -318,6 +345,13 @@ impl PromptOutput {
         self
     }
 
+    /// The result's own `_meta`, as the JSON text of an object. A round has none.
+    #[must_use]
+    pub fn with_meta(mut self, json: impl Into<String>) -> Self {
+        self.meta = Some(json.into());
+        self
+    }
+
     fn message(self, role: &str, text: &str) -> Self {
         let mut message = format!(r#"{{"role":"{role}","content":{{"type":"text","text":"#);
         push_string(&mut message, text);
@@ -331,7 +365,17 @@ impl PromptOutput {
             return respond(round.reply());
         }
         self.messages.push_str(if self.messages.is_empty() { "[]" } else { "]" });
-        respond(Reply::Prompt { description: self.description.as_deref(), messages: &self.messages })
+        let Some(meta) = self.meta else {
+            return respond(Reply::Prompt { description: self.description.as_deref(), messages: &self.messages });
+        };
+        let mut result = String::from("{");
+        if let Some(description) = &self.description {
+            result.push_str(r#""description":"#);
+            push_string(&mut result, description);
+            result.push(',');
+        }
+        result.push_str(&format!(r#""messages":{},"_meta":{meta}}}"#, self.messages));
+        respond(Reply::Result(&result))
     }
 }
 

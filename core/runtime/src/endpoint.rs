@@ -11,13 +11,16 @@
 //!   back.
 
 use crate::debug::Tap;
+use crate::http::cluster::{Cluster, Told};
+use crate::http::{Net, Reactor};
 use crate::middleware::Chain;
-use crate::options::{DiagnosticHook, Error, StdioOptions};
+use crate::options::{DiagnosticHook, Error, ServeOptions};
 use crate::outbox::FULL;
 use crate::state::{EndReason, State, Wire};
 use crate::store::link::Link;
 use crate::sys::{self, timer::Timer};
 use crate::turns::{Ticket, Turns};
+use ferromcp_engine::http::Http;
 use ferromcp_engine::{
     CancelReason, ListKind, LocalError, LogLevel, Millis, OutgoingKey, PeerError, Reply, RequestKey, Server, StreamId,
 };
@@ -25,8 +28,9 @@ use std::cell::Cell;
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::watch;
 
 /// Microseconds that an answer may wait for others to share its system call. 200: about what the system call and the
 /// client's wake-up cost together, so waiting longer would delay more than it saves.
@@ -60,10 +64,24 @@ pub struct Endpoint {
     wake: (PipeReader, PipeWriter),
     origin: Instant,
     forks: u32,
-    stream: StreamId,
+    stream: Option<StreamId>,
+    /// Where the threads wait for the network.
+    pub(crate) reactor: Option<Arc<Reactor>>,
+    /// Set when the end begins.
+    end: watch::Sender<bool>,
+    /// The processes that this one serves with.
+    pub(crate) cluster: OnceLock<Arc<Cluster>>,
 }
 
 pub(crate) type Guard<'a> = MutexGuard<'a, State>;
+
+/// What a server's messages travel on.
+pub(crate) enum Carrier {
+    /// Lines, from and to one client.
+    Wire(Wire),
+    /// Requests and responses of HTTP; from a listener of ours where there is a reactor.
+    Http(Box<Http>, Option<Arc<Reactor>>),
+}
 
 /// How a thread may write.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,8 +93,8 @@ pub(crate) enum Way {
 }
 
 impl Endpoint {
-    /// Opens the engine's stream for this output.
-    pub(crate) fn new(mut server: Server, wire: Wire, options: &StdioOptions) -> Result<(Self, Ticket), Error> {
+    /// For one client at the other end of a wire, or for those that come over HTTP.
+    pub(crate) fn new(mut server: Server, carrier: Carrier, options: &ServeOptions) -> Result<(Self, Ticket), Error> {
         sys::count_forks();
         sys::ignore_default_sigpipe();
         server.set_entropy(crate::entropy::system());
@@ -89,15 +107,20 @@ impl Endpoint {
             }
             None => {
                 server.set_task_owner("", false);
-                Link::own()
+                Link::own(server.config().tasks.max_ended)
             }
         };
         let chain = Chain::new(&options.middleware, &mut server);
-        let stream = server.open(0);
+        let (wire, net, reactor) = match carrier {
+            Carrier::Wire(wire) => (Some(wire), None, None),
+            Carrier::Http(http, reactor) => (None, Some(Net::new(*http)), reactor),
+        };
+        let stream = wire.is_some().then(|| server.open(0));
         let (turns, leader) = Turns::new();
         let tap = Tap::new(options.traced(), options.recent);
         let linger = Millis::try_from(options.linger.as_millis()).unwrap_or(Millis::MAX);
         let mut state = State::new(server, stream, wire, turns, tap, linger);
+        state.net = net;
         state.tasks = tasks;
         state.chain = chain;
         state.epoch_ms = epoch_ms;
@@ -115,12 +138,15 @@ impl Endpoint {
             origin: Instant::now(),
             forks: sys::forks(),
             stream,
+            reactor,
+            end: watch::Sender::new(false),
+            cluster: OnceLock::new(),
         };
         Ok((endpoint, leader))
     }
 
-    /// The engine's stream for this connection.
-    pub fn stream(&self) -> StreamId {
+    /// The engine's stream for this connection; None where each client has streams of its own.
+    pub fn stream(&self) -> Option<StreamId> {
         self.stream
     }
 
@@ -196,20 +222,89 @@ impl Endpoint {
         self.command(|server, _| server.notify(key, method, params))
     }
 
-    /// Tells whoever asked for it that a list has changed. See [`Server::notify_changed`].
+    /// Sends a log message that belongs to no call to every legacy client. See [`Server::log_stream`]. False: nobody got it.
+    /// Those of other nodes get it too, and don't count.
+    pub fn log_clients(&self, level: LogLevel, logger: Option<&str>, data: &str) -> Result<bool, Error> {
+        let sent = self.log_clients_here(level, logger, data)?;
+        self.tell_others(|| Told::Log(level.as_str().into(), logger.map(Into::into), data.into()));
+        Ok(sent)
+    }
+
+    pub(crate) fn log_clients_here(&self, level: LogLevel, logger: Option<&str>, data: &str) -> Result<bool, Error> {
+        self.to_clients(|server, stream| server.log_stream(stream, level, logger, data))
+    }
+
+    /// Sends a notification that belongs to no call to every legacy client. See [`Server::notify_stream`]. False: nobody got it.
+    /// Those of other nodes get it too, and don't count.
+    pub fn notify_clients(&self, method: &str, params: Option<&str>) -> Result<bool, Error> {
+        let sent = self.notify_clients_here(method, params)?;
+        self.tell_others(|| Told::Notification(method.into(), params.map(Into::into)));
+        Ok(sent)
+    }
+
+    pub(crate) fn notify_clients_here(&self, method: &str, params: Option<&str>) -> Result<bool, Error> {
+        self.to_clients(|server, stream| server.notify_stream(stream, method, params))
+    }
+
+    fn to_clients(&self, send: impl Fn(&mut Server, StreamId) -> Result<bool, LocalError>) -> Result<bool, Error> {
+        let one = self.stream;
+        self.command(|server, _| {
+            let streams = one.map_or_else(|| server.legacy_streams(), |stream| vec![stream]);
+            let mut sent = false;
+            for stream in streams {
+                sent |= send(server, stream)?;
+            }
+            Ok(sent)
+        })
+    }
+
+    /// What clients of this process are told, those of the processes that serve with it are told as well.
+    fn tell_others(&self, told: impl FnOnce() -> Told) {
+        if let Some(cluster) = self.cluster.get() {
+            cluster.tell(told());
+        }
+    }
+
+    /// Tells whoever asked for it that a list has changed, on every node. See [`Server::notify_changed`].
     pub fn notify_changed(&self, list: ListKind) -> Result<(), Error> {
+        self.notify_changed_here(list)?;
+        self.tell_others(|| Told::Changed(list.into()));
+        Ok(())
+    }
+
+    pub(crate) fn notify_changed_here(&self, list: ListKind) -> Result<(), Error> {
         self.command(|server, now| {
             server.notify_changed(list, now);
             Ok(())
         })
     }
 
-    /// Tells the watchers of a resource that it has changed. See [`Server::resource_updated`].
+    /// Tells the watchers of a resource that it has changed, on every node. See [`Server::resource_updated`].
     pub fn resource_updated(&self, uri: &str) -> Result<(), Error> {
+        self.resource_updated_here(uri)?;
+        self.tell_others(|| Told::Updated(uri.into()));
+        Ok(())
+    }
+
+    pub(crate) fn resource_updated_here(&self, uri: &str) -> Result<(), Error> {
         self.command(|server, _| {
             server.resource_updated(uri);
             Ok(())
         })
+    }
+
+    /// Tells the client that was asked for a visit to a URL that it is complete. See [`Server::complete_elicitation`]. A client of
+    /// another node gets it too, and does not count.
+    pub fn complete_elicitation(&self, elicitation_id: &str) -> Result<bool, Error> {
+        let told = self.complete_elicitation_here(elicitation_id)?;
+        if !told {
+            self.tell_others(|| Told::Completed(elicitation_id.into()));
+        }
+        Ok(told)
+    }
+
+    pub(crate) fn complete_elicitation_here(&self, elicitation_id: &str) -> Result<bool, Error> {
+        self.command(|server, _| Ok(server.complete_elicitation(elicitation_id)))
     }
 
     /// Asks the client something. The answer comes to [`crate::Host::notice`]. See [`Server::request`].
@@ -221,7 +316,10 @@ impl Endpoint {
         timeout_ms: Option<u64>,
     ) -> Result<OutgoingKey, Error> {
         let stream = self.stream;
-        self.command(|server, now| server.request(stream, related, method, params, timeout_ms, now))
+        self.command(|server, now| {
+            let stream = related.and_then(|key| server.stream_of(key)).or(stream).ok_or(LocalError::NoBackChannel)?;
+            server.request(stream, related, method, params, timeout_ms, now)
+        })
     }
 
     /// Gives up a request to the client. See [`Server::abandon`].
@@ -247,7 +345,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The last messages, oldest first, each in one line with credentials hidden. Empty unless [`StdioOptions::recent`]
+    /// The last messages, oldest first, each in one line with credentials hidden. Empty unless [`ServeOptions::recent`]
     /// asks for some.
     pub fn recent(&self) -> Vec<String> {
         if self.is_forked() {
@@ -297,13 +395,35 @@ impl Endpoint {
         let runs =
             RUNNING.get().is_some_and(|(endpoint, ticket)| endpoint == self.address() && state.turns.runs(ticket));
         let may_wait = if runs {
-            state.out.ready() < FULL && now_us.saturating_sub(state.out.since()) < COALESCE_US
+            match state.net {
+                Some(_) => state.turns.together(),
+                None => state.out.ready() < FULL && now_us.saturating_sub(state.out.since()) < COALESCE_US,
+            }
         } else {
             DEFERRED.get() == self.address()
         };
         self.wake_leader(&mut state);
-        if state.out.wants_writer() && !may_wait {
+        if may_wait {
+            return;
+        }
+        if state.out.wants_writer() {
             drop(self.write_out(state, self.way()));
+        } else if state.net.is_some() {
+            self.wake_exchanges(state);
+        }
+    }
+
+    /// Turns true when the end begins.
+    pub(crate) fn watch_ending(&self) -> watch::Receiver<bool> {
+        self.end.subscribe()
+    }
+
+    /// Wakes who carries what is ready.
+    pub(crate) fn wake_exchanges(&self, mut state: Guard<'_>) {
+        let woken = state.net.as_mut().map(Net::take_woken).unwrap_or_default();
+        drop(state);
+        for waker in woken {
+            waker.wake();
         }
     }
 
@@ -354,6 +474,9 @@ impl Endpoint {
             return;
         }
         state.woken = true;
+        if let Some(reactor) = &self.reactor {
+            return reactor.wake();
+        }
         // One byte at most is in the pipe, so this neither blocks nor fails while the endpoint lives.
         let _ = (&self.wake.1).write(&[1]);
     }
@@ -377,17 +500,24 @@ impl Endpoint {
     /// Ends the connection: subscriptions are ended, answers that are there are sent, for at most `bound`.
     pub(crate) fn stop(&self, bound: Duration) -> Result<(), Error> {
         self.check()?;
+        self.end.send_replace(true);
+        if let Some(cluster) = self.cluster.get() {
+            cluster.ending();
+        }
         let now_us = self.now_us();
         let mut state = self.lock();
         state.server.shutdown(now_us / 1_000);
         // Nothing more is read, so nobody can answer.
-        let stream = state.stream;
-        state.server.give_up_asking(stream);
-        state.server.end_tasks(stream);
+        state.server.give_up_everything();
         state.drain(now_us);
+        if let Some(net) = &mut state.net {
+            net.http.shutdown();
+            net.gather();
+        }
         state.input_open = false;
         state.end(EndReason::Stopped, Millis::try_from(bound.as_millis()).unwrap_or(Millis::MAX), now_us / 1_000);
         self.wake_leader(&mut state);
+        self.wake_exchanges(state);
         Ok(())
     }
 

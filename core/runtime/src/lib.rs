@@ -13,7 +13,7 @@
 //!    system call when the queue is empty, more than 64 KiB are ready, or 200 us have passed.
 //! 4. When a call has not returned within 250 us, another thread takes over: it writes the answers that are there,
 //!    reads on, and runs the calls behind. The blocked call goes on, and answers when it is done.
-//! 5. When the client closes its side, calls in flight get some seconds; then [`StdioServer::wait`] returns.
+//! 5. When the client closes its side, calls in flight get some seconds; then [`Serving::wait`] returns.
 //!
 //! No thread exists before a server is started, and a second one comes only when something might block. After a fork
 //! the child gets [`Error::Forked`] from every command; the server goes on in the parent. The child holds nothing of the
@@ -29,17 +29,22 @@
 pub mod apps;
 mod asking;
 mod call;
+mod completion;
 mod context;
 mod debug;
 mod endpoint;
 mod entropy;
 mod extension;
+mod handlers;
+pub mod http;
 pub mod middleware;
 mod options;
 mod outbox;
 mod pool;
+mod questions;
 mod redact;
 mod server;
+mod serving;
 mod state;
 mod stdio;
 pub mod store;
@@ -53,14 +58,18 @@ pub use ferromcp_engine::{InputRequest, LogLevel, PeerError};
 
 pub use asking::{Answered, Answers};
 pub use call::{PromptCall, PromptOutput, ResourceCall, ResourceOutput, ToolCall, ToolError, ToolOutput};
-pub use context::{AskError, Context, Elicited, Root};
+pub use completion::{CompletionCall, CompletionOutput};
+pub use context::Context;
 pub use endpoint::{Deferred, Endpoint};
 pub use entropy::system as system_entropy;
 pub use extension::MethodCall;
+pub use http::HttpOptions;
 pub use middleware::{Middleware, TraceContext};
-pub use options::{DiagnosticHook, Error, StdioOptions};
+pub use options::{DiagnosticHook, Error, ServeOptions};
 pub use pool::{CallQueue, Host};
+pub use questions::{AskError, Asking, Elicited, Root};
 pub use server::Server;
+pub use serving::Serving;
 pub use state::{EndReason, Ended};
-pub use stdio::{StdioServer, start_fds, start_stdio};
+pub use stdio::{start_fds, start_stdio};
 pub use store::TaskStoreOption;

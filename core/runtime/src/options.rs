@@ -1,5 +1,6 @@
 //! Options of a server's input, output and threads, each with the reason for its default.
 
+use crate::http::cluster::Bus;
 use crate::middleware::Middleware;
 use crate::store::TaskStoreOption;
 use ferromcp_engine::{Diagnostic, LocalError};
@@ -13,7 +14,7 @@ pub type DiagnosticHook = Arc<dyn Fn(&Diagnostic) + Send + Sync>;
 
 /// How a server reads, writes, and runs calls.
 #[derive(Clone)]
-pub struct StdioOptions {
+pub struct ServeOptions {
     /// Threads at most, at least 2. 64: each blocked call holds one, and a client that has 62 blocked calls waiting is
     /// waiting for its own tools. One thread of these never runs calls when all others do, so that protocol requests
     /// and cancellation are always served; further calls wait their turn.
@@ -42,6 +43,9 @@ pub struct StdioOptions {
     pub diagnostics: Option<DiagnosticHook>,
     /// Where tasks are kept. In memory: a server that is to find them after a restart has to say where.
     pub task_store: TaskStoreOption,
+    /// The bus on which this server meets others that serve the same clients over HTTP, where it is none that
+    /// [`HttpConfig::cluster`](ferromcp_engine::http::HttpConfig::cluster) can name.
+    pub cluster: Option<Arc<dyn Bus>>,
     /// What stands round every call of host code, the outermost first. None: that costs nothing. What
     /// [`crate::middleware::policy::Policy::build`] gives belongs here.
     pub middleware: Vec<Arc<dyn Middleware>>,
@@ -49,7 +53,7 @@ pub struct StdioOptions {
     pub thread_name: String,
 }
 
-impl Default for StdioOptions {
+impl Default for ServeOptions {
     fn default() -> Self {
         Self {
             max_threads: 64,
@@ -61,13 +65,14 @@ impl Default for StdioOptions {
             recent: 0,
             diagnostics: None,
             task_store: TaskStoreOption::Memory,
+            cluster: None,
             middleware: Vec::new(),
             thread_name: "ferromcp".into(),
         }
     }
 }
 
-impl StdioOptions {
+impl ServeOptions {
     /// Whether messages are to be traced.
     pub(crate) fn traced(&self) -> bool {
         self.debug
@@ -75,9 +80,9 @@ impl StdioOptions {
     }
 }
 
-impl fmt::Debug for StdioOptions {
+impl fmt::Debug for ServeOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StdioOptions")
+        f.debug_struct("ServeOptions")
             .field("max_threads", &self.max_threads)
             .field("takeover_after", &self.takeover_after)
             .field("high_water", &self.high_water)
@@ -87,6 +92,7 @@ impl fmt::Debug for StdioOptions {
             .field("recent", &self.recent)
             .field("diagnostics", &self.diagnostics.is_some())
             .field("task_store", &self.task_store)
+            .field("cluster", &self.cluster.is_some())
             .field("middleware", &self.middleware.len())
             .field("thread_name", &self.thread_name)
             .finish()
@@ -106,7 +112,7 @@ pub enum Error {
     /// Descriptors 0 and 1 serve another server of this process already.
     StdioTaken,
     /// The store of tasks can't be opened; the text says why.
-    Store(String),
+    TaskStore(String),
     /// Code of the host panicked on one of our threads, outside of what it guards itself, or refused to let one in.
     Panicked,
 }
@@ -119,7 +125,7 @@ impl Error {
                 Self::Io(error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error))
             }
             Self::Engine(error) => Self::Engine(error.clone()),
-            Self::Store(reason) => Self::Store(reason.clone()),
+            Self::TaskStore(reason) => Self::TaskStore(reason.clone()),
             Self::Forked => Self::Forked,
             Self::StdioTaken => Self::StdioTaken,
             Self::Panicked => Self::Panicked,
@@ -133,7 +139,7 @@ impl fmt::Display for Error {
             Self::Io(error) => write!(f, "input or output: {error}"),
             Self::Engine(error) => error.fmt(f),
             Self::Forked => write!(f, "the server belongs to the process that started it, not to this forked child"),
-            Self::Store(reason) => write!(f, "store of tasks: {reason}"),
+            Self::TaskStore(reason) => write!(f, "store of tasks: {reason}"),
             Self::StdioTaken => write!(f, "standard input and output already serve another server of this process"),
             Self::Panicked => write!(f, "host code panicked on a thread of the server"),
         }
@@ -145,7 +151,7 @@ impl std::error::Error for Error {
         match self {
             Self::Io(error) => Some(error),
             Self::Engine(error) => Some(error),
-            Self::Store(_) | Self::Forked | Self::StdioTaken | Self::Panicked => None,
+            Self::TaskStore(_) | Self::Forked | Self::StdioTaken | Self::Panicked => None,
         }
     }
 }

@@ -10,7 +10,8 @@
 
 use crate::debug::write_stderr;
 use crate::endpoint::{Endpoint, Guard, Way};
-use crate::options::{Error, StdioOptions};
+use crate::http::{Net, Reactor};
+use crate::options::{Error, ServeOptions};
 use crate::state::{EndReason, Ended, Notice, Wire};
 use crate::sys::{self, Interest};
 use crate::turns::Ticket;
@@ -101,7 +102,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn new(endpoint: Arc<Endpoint>, host: Arc<dyn Host>, options: &StdioOptions) -> Self {
+    pub(crate) fn new(endpoint: Arc<Endpoint>, host: Arc<dyn Host>, options: &ServeOptions) -> Self {
         Self {
             endpoint,
             host,
@@ -117,7 +118,10 @@ impl Pool {
         // Once for each thread that comes to lead.
         buffer.resize(READ, 0);
         let mut state = self.endpoint.lock();
-        let Some(wire) = state.wire.clone() else { return };
+        if state.outcome.is_some() {
+            return;
+        }
+        let wire = state.wire.clone();
         let mut ran = false;
         loop {
             let now_us = self.endpoint.now_us();
@@ -145,7 +149,10 @@ impl Pool {
                 // call somebody has to see whether that gets stuck.
                 state = self.recruit(state).0;
             }
-            state = self.read(state, &wire, buffer);
+            state = match &self.endpoint.reactor {
+                Some(reactor) => self.wait(state, reactor),
+                None => self.read(state, wire.as_deref(), buffer),
+            };
         }
     }
 
@@ -259,21 +266,24 @@ impl Pool {
     }
 
     /// Waits for something to do, and takes in what there is to read.
-    fn read<'a>(&'a self, mut state: Guard<'a>, wire: &Wire, buffer: &mut [u8]) -> Guard<'a> {
+    fn read<'a>(&'a self, mut state: Guard<'a>, wire: Option<&Wire>, buffer: &mut [u8]) -> Guard<'a> {
         let endpoint = &*self.endpoint;
+        if state.net.as_ref().is_some_and(Net::has_woken) {
+            endpoint.wake_exchanges(state);
+            // A call that came meanwhile has woken nobody, because nobody sleeps.
+            return endpoint.lock();
+        }
         state.throttled = state.out.backlog() > endpoint.high_water;
         let runnable = self.may_run(&state) && state.crew.watched();
         let reads = state.input_open && !state.throttled && !(runnable && state.calls.len() >= READ_AHEAD);
         let timeout = if runnable { Some(0) } else { self.sleep_for(&state) };
         let mut interests = [
-            if reads { Interest::input(wire.input.as_fd()) } else { Interest::nothing() },
+            wire.filter(|_| reads).map_or_else(Interest::nothing, |wire| Interest::input(wire.input.as_fd())),
             Interest::input(endpoint.wake_descriptor()),
-            if state.out.broken() {
-                Interest::nothing()
-            } else if state.out.wants_writer() {
-                Interest::room(wire.output.as_fd())
-            } else {
-                Interest::errors(wire.output.as_fd())
+            match wire.filter(|_| !state.out.broken()) {
+                None => Interest::nothing(),
+                Some(wire) if state.out.wants_writer() => Interest::room(wire.output.as_fd()),
+                Some(wire) => Interest::errors(wire.output.as_fd()),
             },
         ];
         state.asleep = Some(state.next_deadline().unwrap_or(Millis::MAX));
@@ -281,7 +291,7 @@ impl Pool {
 
         let polled = sys::poll(&mut interests, timeout);
         let [input, wake, output] = &interests;
-        let read = if polled.is_ok() && input.ready() { Some((&wire.input).read(buffer)) } else { None };
+        let read = wire.filter(|_| polled.is_ok() && input.ready()).map(|wire| (&wire.input).read(buffer));
 
         let now_us = endpoint.now_us();
         let mut state = endpoint.lock();
@@ -311,6 +321,23 @@ impl Pool {
         state
     }
 
+    /// Waits for the network: whoever carries requests is served meanwhile, on this thread.
+    fn wait<'a>(&'a self, mut state: Guard<'a>, reactor: &Reactor) -> Guard<'a> {
+        let endpoint = &*self.endpoint;
+        let runnable = self.may_run(&state) && state.crew.watched();
+        let timeout = if runnable { Some(0) } else { self.sleep_for(&state) };
+        let woken = state.net.as_mut().map(Net::take_woken).unwrap_or_default();
+        state.asleep = Some(state.next_deadline().unwrap_or(Millis::MAX));
+        drop(state);
+        reactor.wait(woken, timeout);
+        let now_us = endpoint.now_us();
+        let mut state = endpoint.lock();
+        state.asleep = None;
+        state.woken = false;
+        state.last_us = now_us;
+        state
+    }
+
     /// Milliseconds until the next deadline.
     fn sleep_for(&self, state: &Guard<'_>) -> Option<Millis> {
         let at = state.next_deadline()?;
@@ -323,8 +350,10 @@ impl Pool {
         let now_us = self.endpoint.now_us();
         let reason = state.ending.unwrap_or(EndReason::Stopped);
         // Already closed where the reader is gone, or after draining.
-        let stream = state.stream;
-        let _ = state.server.closed(stream, now_us / 1_000);
+        if let Some(stream) = state.stream {
+            let _ = state.server.closed(stream, now_us / 1_000);
+        }
+        state.close_net(now_us);
         state.drain(now_us);
         if !state.noticing {
             while let Some(notice) = state.notices.pop_front() {
@@ -339,6 +368,12 @@ impl Pool {
             .wait_timeout_while(state, COMING_BACK, |state| state.inside > 0)
             .unwrap_or_else(PoisonError::into_inner);
         let mut state = state;
+        if let Some(reactor) = &self.endpoint.reactor {
+            // Connections tell us of their end, so not under the lock.
+            drop(state);
+            reactor.close();
+            state = self.endpoint.lock();
+        }
         let ended = Ended { reason, stuck: state.inside, unsent: state.out.backlog() };
         self.endpoint.conclude_with(&mut state, Ok(ended));
     }
@@ -369,6 +404,9 @@ impl Endpoint {
         self.ended.notify_all();
         self.answered.notify_all();
         state.tasks.wake();
+        if let Some(cluster) = self.cluster.get() {
+            cluster.stop();
+        }
         self.recruits.notify_all();
         self.timer.set(Duration::from_nanos(1));
     }

@@ -3,33 +3,23 @@
 //! It holds the handlers and calls them; which handler a request belongs to, whether its arguments fit, and how the
 //! answer looks on the wire is the engine's business.
 
-use crate::call::{
-    PromptCall, PromptOutput, ResourceCall, ResourceOutput, ToolCall, ToolError, ToolFailure, ToolOutput,
-};
-use crate::context::Context;
-use crate::endpoint::Endpoint;
+use crate::call::{PromptCall, PromptOutput, ResourceCall, ResourceOutput, ToolCall, ToolError, ToolOutput};
+use crate::completion::{CompletionCall, CompletionOutput};
 use crate::extension::MethodCall;
+use crate::handlers::{CompletionHandler, Handlers, Kind};
+use crate::http::{HttpOptions, start_http};
 use crate::middleware::Middleware;
 use crate::middleware::policy::Policy;
-use crate::options::{Error, StdioOptions};
-use crate::pool::{CallQueue, Host};
+use crate::options::{Error, ServeOptions};
+use crate::pool::Host;
+use crate::serving::Serving;
 use crate::state::Ended;
-use crate::stdio::{StdioServer, start_fds, start_stdio};
+use crate::stdio::{start_fds, start_stdio};
 use crate::store::TaskStoreOption;
-use ferromcp_engine::error::code;
-use ferromcp_engine::{self as engine, Call, Era, Event, LocalError, PeerError, Reentry, Reply, ServerConfig, Target};
-use serde::Serialize;
-use std::collections::{HashMap, HashSet};
+use ferromcp_engine::{self as engine, LocalError, PeerError, ServerConfig};
+use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-
-type ToolHandler = Box<dyn Fn(&ToolCall<'_>) -> Result<ToolOutput, ToolError> + Send + Sync>;
-type ResourceHandler = Box<dyn Fn(&ResourceCall<'_>) -> Result<ResourceOutput, PeerError> + Send + Sync>;
-type PromptHandler = Box<dyn Fn(&PromptCall<'_>) -> Result<PromptOutput, PeerError> + Send + Sync>;
-type MethodHandler = Box<dyn Fn(&MethodCall<'_>) -> Result<String, PeerError> + Send + Sync>;
-type NotificationHandler = Box<dyn Fn(Option<&str>) + Send + Sync>;
-type UriHandler = Box<dyn Fn(&str) + Send + Sync>;
 
 /// An MCP server of closures.
 ///
@@ -64,19 +54,15 @@ type UriHandler = Box<dyn Fn(&str) + Send + Sync>;
 /// ```
 pub struct Server {
     config: ServerConfig,
-    options: StdioOptions,
+    options: ServeOptions,
     policy: Option<Policy>,
     middleware: Vec<Arc<dyn Middleware>>,
     handlers: Handlers,
     definitions: Vec<(Kind, String, u64)>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
-    Tool,
-    Resource,
-    Template,
-    Prompt,
+    /// Of what (a prompt's name or a template's text), which argument, by what.
+    completions: Vec<(String, String, CompletionHandler)>,
+    /// Which of them clients see.
+    shown: Vec<(Kind, String, bool)>,
 }
 
 impl Server {
@@ -87,11 +73,13 @@ impl Server {
         config.capabilities.declare("logging", "{}");
         Self {
             config,
-            options: StdioOptions::default(),
+            options: ServeOptions::default(),
             policy: None,
             middleware: Vec::new(),
             handlers: Handlers::default(),
             definitions: Vec::new(),
+            completions: Vec::new(),
+            shown: Vec::new(),
         }
     }
 
@@ -111,7 +99,7 @@ impl Server {
 
     /// Sets how it reads, writes and runs calls, and where tasks are kept.
     #[must_use]
-    pub fn options(mut self, options: StdioOptions) -> Self {
+    pub fn options(mut self, options: ServeOptions) -> Self {
         self.options = options;
         self
     }
@@ -241,8 +229,67 @@ impl Server {
         self
     }
 
+    /// Completes one argument of a prompt (by its name) or of a resource template (by its URI template): from the text so far
+    /// to the values that fit, of which the first 100 are sent (`server/utilities/completion`). Declares `completions`; an
+    /// argument without a handler has no values.
+    ///
+    /// ```no_run
+    /// use ferromcp::{CompletionOutput, PromptOutput, Server};
+    ///
+    /// Server::new("reviews", "1.0")
+    ///     .prompt(r#"{"name": "review", "arguments": [{"name": "language"}]}"#, |_| {
+    ///         Ok(PromptOutput::new().user("Review this, please."))
+    ///     })
+    ///     .completion("review", "language", |call| {
+    ///         let known = ["Python", "Rust", "TypeScript"];
+    ///         Ok(CompletionOutput::new(known.into_iter().filter(|name| name.starts_with(call.value()))))
+    ///     })
+    ///     .run_stdio()?;
+    /// # Ok::<(), ferromcp::Error>(())
+    /// ```
+    #[must_use]
+    pub fn completion<F>(mut self, reference: &str, argument: &str, handler: F) -> Self
+    where
+        F: Fn(&CompletionCall<'_>) -> Result<CompletionOutput, PeerError> + Send + Sync + 'static,
+    {
+        self.completions.push((reference.to_owned(), argument.to_owned(), Box::new(handler)));
+        self
+    }
+
+    /// Shows a tool to clients, or hides it: a hidden one is in no list, and calling it is calling nothing. What was added is
+    /// shown. While the server runs, [`engine::Server::enable_tool`] does it, through
+    /// [`Endpoint::with_engine`](crate::Endpoint::with_engine).
+    #[must_use]
+    pub fn enable_tool(self, name: &str, enabled: bool) -> Self {
+        self.enable(Kind::Tool, name, enabled)
+    }
+
+    /// Shows a resource to clients, or hides it. As [`Server::enable_tool`].
+    #[must_use]
+    pub fn enable_resource(self, uri: &str, enabled: bool) -> Self {
+        self.enable(Kind::Resource, uri, enabled)
+    }
+
+    /// Shows a resource template to clients, or hides it. As [`Server::enable_tool`].
+    #[must_use]
+    pub fn enable_resource_template(self, uri_template: &str, enabled: bool) -> Self {
+        self.enable(Kind::Template, uri_template, enabled)
+    }
+
+    /// Shows a prompt to clients, or hides it. As [`Server::enable_tool`].
+    #[must_use]
+    pub fn enable_prompt(self, name: &str, enabled: bool) -> Self {
+        self.enable(Kind::Prompt, name, enabled)
+    }
+
+    fn enable(mut self, kind: Kind, key: &str, enabled: bool) -> Self {
+        self.shown.push((kind, key.to_owned(), enabled));
+        self
+    }
+
     /// Sets what is called with a resource's URI when its first watcher is there: from then on
-    /// [`Endpoint::resource_updated`] has somebody to tell. It runs on the thread that reads, so it must return soon.
+    /// [`Endpoint::resource_updated`](crate::Endpoint::resource_updated) has somebody to tell. It runs on the thread that reads,
+    /// so it must return soon.
     #[must_use]
     pub fn on_subscribed<F: Fn(&str) + Send + Sync + 'static>(mut self, handler: F) -> Self {
         self.handlers.subscribed = Some(Box::new(handler));
@@ -258,7 +305,7 @@ impl Server {
     }
 
     /// Lets the handler that was added last wait in this process while a modern client is asked; else it ends, and runs
-    /// again with the answer ([`Reentry`]). For handlers that must not run twice. Each waiting one holds a thread.
+    /// again with the answer ([`engine::Reentry`]). For handlers that must not run twice. Each waiting one holds a thread.
     #[must_use]
     pub fn held(mut self) -> Self {
         if let Some((kind, _, tag)) = self.definitions.last() {
@@ -274,7 +321,7 @@ impl Server {
     /// Serves standard input and output until the client goes away. What the process prints afterwards goes to stderr.
     ///
     /// # Errors
-    /// [`Error::Engine`] for a configuration or definition that can't be served, else as [`StdioServer::wait`].
+    /// [`Error::Engine`] for a configuration or definition that can't be served, else as [`Serving::wait`].
     pub fn run_stdio(self) -> Result<Ended, Error> {
         let server = self.start_stdio()?;
         server.keep_redirected();
@@ -285,7 +332,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`crate::start_stdio`], and [`Error::Engine`] for a configuration or definition that can't be served.
-    pub fn start_stdio(self) -> Result<StdioServer, Error> {
+    pub fn start_stdio(self) -> Result<Serving, Error> {
         let (server, host, options) = self.build()?;
         start_stdio(server, host, options)
     }
@@ -294,16 +341,36 @@ impl Server {
     ///
     /// # Errors
     /// As [`crate::start_fds`], and [`Error::Engine`] for a configuration or definition that can't be served.
-    pub fn start_fds(self, input: OwnedFd, output: OwnedFd) -> Result<StdioServer, Error> {
+    pub fn start_fds(self, input: OwnedFd, output: OwnedFd) -> Result<Serving, Error> {
         let (server, host, options) = self.build()?;
         start_fds(server, host, input, output, options)
     }
 
-    fn build(mut self) -> Result<(engine::Server, Arc<dyn Host>, StdioOptions), Error> {
+    /// Serves whoever comes over HTTP, until the process ends.
+    ///
+    /// # Errors
+    /// As [`Server::start_http`].
+    pub fn run_http(self, http: HttpOptions) -> Result<(), Error> {
+        self.start_http(http)?.wait().map(drop)
+    }
+
+    /// Begins to listen, and comes back. Dropping the result is [`Serving::stop`].
+    ///
+    /// # Errors
+    /// As [`crate::http::start_http`], and [`Error::Engine`] for a configuration or definition that can't be served.
+    pub fn start_http(self, http: HttpOptions) -> Result<Serving, Error> {
+        let (server, host, options) = self.build()?;
+        start_http(server, host, http, options)
+    }
+
+    fn build(mut self) -> Result<(engine::Server, Arc<dyn Host>, ServeOptions), Error> {
         if let Some(policy) = self.policy.take() {
             self.options.middleware.extend(policy.build()?);
         }
         self.options.middleware.append(&mut self.middleware);
+        if !self.completions.is_empty() {
+            self.config.capabilities.declare("completions", "{}");
+        }
         let mut server = engine::Server::new(self.config)?;
         for (kind, definition, tag) in &self.definitions {
             match kind {
@@ -313,149 +380,46 @@ impl Server {
                 Kind::Prompt => server.add_prompt(definition, *tag, 0)?,
             }
         }
+        for (reference, argument, handler) in self.completions {
+            let found =
+                self.definitions.iter().find(|(kind, text, _)| completable(*kind, text) == Some(reference.clone()));
+            let Some((kind, _, tag)) = found else {
+                return Err(missing(reference, "there is no prompt or resource template of this name to complete"));
+            };
+            self.handlers.completions.entry((*kind, *tag)).or_default().insert(argument, handler);
+        }
+        for (kind, key, enabled) in self.shown {
+            let known = match kind {
+                Kind::Tool => server.enable_tool(&key, enabled, 0),
+                Kind::Resource => server.enable_resource(&key, enabled, 0),
+                Kind::Template => server.enable_resource_template(&key, enabled, 0),
+                Kind::Prompt => server.enable_prompt(&key, enabled, 0),
+            };
+            if !known {
+                return Err(missing(key, "there is none of this name to show or hide"));
+            }
+        }
         Ok((server, Arc::new(self.handlers), self.options))
     }
 }
 
-/// The closures, found by their tag.
-#[derive(Default)]
-struct Handlers {
-    tools: Vec<ToolHandler>,
-    resources: Vec<ResourceHandler>,
-    prompts: Vec<PromptHandler>,
-    /// Those that wait in this process while their client is asked.
-    held: HashSet<(Kind, u64)>,
-    methods: HashMap<String, MethodHandler>,
-    notifications: HashMap<String, NotificationHandler>,
-    subscribed: Option<UriHandler>,
-    unsubscribed: Option<UriHandler>,
-}
-
-impl Host for Handlers {
-    fn run(&self, endpoint: &Arc<Endpoint>, queue: &CallQueue) {
-        while let Some(call) = queue.next() {
-            // What the handler gave is not what the protocol can carry; its caller gets that as the answer. A second
-            // failure means that the endpoint itself is of no more use.
-            let _ = match self.answer(endpoint, &call) {
-                Ok(sent) => Ok(sent),
-                Err(Error::Engine(LocalError::CapabilityNotDeclared(path))) => endpoint.fail_capability(call.key, path),
-                Err(error) => {
-                    let error = PeerError::internal(format!("The handler's answer can't be sent: {error}"));
-                    endpoint.fail(call.key, &error)
-                }
-            };
-        }
+/// What completions know a definition by; None where there is nothing to complete.
+fn completable(kind: Kind, definition: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Named {
+        name: String,
+        uri_template: Option<String>,
     }
-
-    fn notice(&self, _endpoint: &Arc<Endpoint>, event: Event) {
-        let (handler, uri) = match event {
-            Event::Subscribed { uri, .. } => (&self.subscribed, uri),
-            Event::Unsubscribed { uri, .. } => (&self.unsubscribed, uri),
-            Event::Notification { method, params, .. } => {
-                if let Some(handler) = self.notifications.get(&method) {
-                    let _ = guarded(|| handler(params.as_deref()));
-                }
-                return;
-            }
-            // Handlers ask whether they are cancelled; nothing else concerns closures.
-            _ => return,
-        };
-        if let Some(handler) = handler {
-            // Nobody waits for it: that it panicked is said by the panic hook, and changes nothing.
-            let _ = guarded(|| handler(&uri));
-        }
+    // The engine has read it before, so it is JSON with these members.
+    let named = || serde_json::from_str::<Named>(definition).ok();
+    match kind {
+        Kind::Prompt => named().map(|named| named.name),
+        Kind::Template => named()?.uri_template,
+        Kind::Tool | Kind::Resource => None,
     }
 }
 
-impl Handlers {
-    fn answer(&self, endpoint: &Endpoint, call: &Call) -> Result<bool, Error> {
-        #[cfg(feature = "tracing")]
-        let _span = crate::middleware::span(call).entered();
-        let kind = match &call.target {
-            Target::Tool(_) => Kind::Tool,
-            Target::Resource(_) => Kind::Resource,
-            Target::Template { .. } => Kind::Template,
-            _ => Kind::Prompt,
-        };
-        let held = |tag| !self.held.is_empty() && self.held.contains(&(kind, tag));
-        let context = |tag| Context::new(endpoint, call, if held(tag) { Reentry::Held } else { Reentry::Replay });
-        match &call.target {
-            Target::Tool(tag) => self.tool(*tag, endpoint, &ToolCall(context(*tag))),
-            Target::Resource(tag) | Target::Template { tag, .. } => {
-                self.resource(*tag, endpoint, &ResourceCall(context(*tag)))
-            }
-            Target::Prompt(tag) => self.prompt(*tag, endpoint, &PromptCall(context(*tag))),
-            Target::Delegated => self.method(endpoint, &MethodCall(Context::new(endpoint, call, Reentry::Replay))),
-            // Completion is not declared by this door.
-            _ => endpoint.fail(call.key, &PeerError::method_not_found(call.method())),
-        }
-    }
-
-    fn method(&self, endpoint: &Endpoint, call: &MethodCall<'_>) -> Result<bool, Error> {
-        let key = call.request().key;
-        let Some(handler) = self.methods.get(call.request().method()) else {
-            return endpoint.fail(key, &PeerError::method_not_found(call.request().method()));
-        };
-        match guarded(|| handler(call)) {
-            Some(Ok(result)) => endpoint.respond(key, Reply::Result(&result)),
-            Some(Err(error)) => fail(endpoint, call, error),
-            None => endpoint.fail(key, &PeerError::internal("The request could not be served (its handler panicked).")),
-        }
-    }
-
-    fn tool(&self, tag: u64, endpoint: &Endpoint, call: &ToolCall<'_>) -> Result<bool, Error> {
-        let key = call.request().key;
-        let Some(handler) = self.tools.get(tag as usize) else { return unknown(endpoint, call) };
-        match guarded(|| handler(call)) {
-            Some(Ok(output)) => endpoint.respond(key, output.reply()),
-            Some(Err(ToolError(ToolFailure::Text(text)))) => endpoint.respond(key, ToolOutput::failed(&text).reply()),
-            Some(Err(ToolError(ToolFailure::Protocol(error)))) => endpoint.fail(key, &error),
-            Some(Err(ToolError(ToolFailure::Capability(path)))) => endpoint.fail_capability(key, path),
-            None => endpoint.respond(key, ToolOutput::failed("The tool failed unexpectedly (it panicked).").reply()),
-        }
-    }
-
-    fn resource(&self, tag: u64, endpoint: &Endpoint, call: &ResourceCall<'_>) -> Result<bool, Error> {
-        let key = call.request().key;
-        let Some(handler) = self.resources.get(tag as usize) else { return unknown(endpoint, call) };
-        match guarded(|| handler(call)) {
-            Some(Ok(output)) => output.reply(&call.uri(), |reply| endpoint.respond(key, reply)),
-            Some(Err(error)) if error.code == code::RESOURCE_NOT_FOUND => {
-                endpoint.fail_unknown_resource(key, &call.uri())
-            }
-            Some(Err(error)) => fail(endpoint, call, error),
-            None => endpoint.fail(key, &PeerError::internal("The resource could not be read (its handler panicked).")),
-        }
-    }
-
-    fn prompt(&self, tag: u64, endpoint: &Endpoint, call: &PromptCall<'_>) -> Result<bool, Error> {
-        let key = call.request().key;
-        let Some(handler) = self.prompts.get(tag as usize) else { return unknown(endpoint, call) };
-        match guarded(|| handler(call)) {
-            Some(Ok(output)) => output.reply(|reply| endpoint.respond(key, reply)),
-            Some(Err(error)) => fail(endpoint, call, error),
-            None => endpoint.fail(key, &PeerError::internal("The prompt could not be made (its handler panicked).")),
-        }
-    }
-}
-
-/// Fails a call with the error of its handler. The code for a capability that is missing came with 2026-07-28; older clients
-/// know none for it.
-fn fail(endpoint: &Endpoint, call: &Context<'_>, mut error: PeerError) -> Result<bool, Error> {
-    let is_legacy = call.request().revision.era() == Era::Legacy;
-    if is_legacy && error.code == code::MISSING_REQUIRED_CLIENT_CAPABILITY {
-        error.code = code::INTERNAL_ERROR;
-    }
-    endpoint.fail(call.request().key, &error)
-}
-
-/// The tags are ours, so this does not happen; the client gets an answer all the same.
-fn unknown(endpoint: &Endpoint, call: &Context<'_>) -> Result<bool, Error> {
-    endpoint.fail(call.request().key, &PeerError::internal("No handler has this tag."))
-}
-
-/// Runs a handler. None: it panicked, which the panic hook has reported on stderr.
-fn guarded<T>(handler: impl FnOnce() -> T) -> Option<T> {
-    // A handler that panics leaves its own state as it is, like any thread's; ours it can't reach.
-    catch_unwind(AssertUnwindSafe(handler)).ok()
+fn missing(name: String, reason: &str) -> Error {
+    LocalError::Definition { name, reason: reason.into() }.into()
 }

@@ -6,6 +6,7 @@
 
 use crate::asking::Asks;
 use crate::debug::{Shown, Tap};
+use crate::http::Net;
 use crate::middleware::{Chain, Finished, Over};
 use crate::options::Error;
 use crate::outbox::Outbox;
@@ -78,7 +79,10 @@ pub(crate) struct State {
     /// None after the end: the client sees that nothing more comes, whatever host code still does.
     pub(crate) wire: Option<Arc<Wire>>,
     pub(crate) server: Server,
-    pub(crate) stream: StreamId,
+    /// The one stream of a connection of lines; None where each peer has streams of its own.
+    pub(crate) stream: Option<StreamId>,
+    /// What HTTP adds, if that is served.
+    pub(crate) net: Option<Net>,
     pub(crate) out: Outbox,
     /// Calls that host code has not taken.
     pub(crate) calls: VecDeque<Call>,
@@ -129,22 +133,24 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(
         server: Server,
-        stream: StreamId,
-        wire: Wire,
+        stream: Option<StreamId>,
+        wire: Option<Wire>,
         turns: Turns,
         tap: Option<Tap>,
         linger: Millis,
     ) -> Self {
+        let tasks = Link::own(server.config().tasks.max_ended);
         Self {
-            wire: Some(Arc::new(wire)),
+            wire: wire.map(Arc::new),
             server,
             stream,
+            net: None,
             out: Outbox::default(),
             calls: VecDeque::new(),
             notices: VecDeque::new(),
             chain: None,
             cancelled: HashMap::new(),
-            tasks: Link::own(),
+            tasks,
             epoch_ms: 0,
             asks: Asks::default(),
             begins: Begins::default(),
@@ -157,7 +163,7 @@ impl State {
             asleep: None,
             woken: false,
             throttled: false,
-            input_open: true,
+            input_open: stream.is_some(),
             ending: None,
             give_up_at: None,
             inside: 0,
@@ -175,11 +181,19 @@ impl State {
         }
         while let Some(output) = self.server.poll_output() {
             match output {
-                Output::Transmit { bytes, .. } => {
+                Output::Transmit { stream, lane, sent, bytes } => {
                     if let Some(tap) = &mut self.tap {
                         tap.sent(&bytes, now_us);
                     }
-                    self.out.push(bytes, now_us);
+                    match &mut self.net {
+                        None => self.out.push(bytes, now_us),
+                        Some(net) => net.http.take(&mut self.server, stream, lane, sent, bytes, now_us / 1_000),
+                    }
+                }
+                Output::Unanswered { stream, lane } => {
+                    if let Some(net) = &mut self.net {
+                        net.http.take_unanswered(stream, lane);
+                    }
                 }
                 Output::Event(Event::Call(call)) => self.calls.push_back(call),
                 Output::Event(Event::Cancelled { key, reason }) => {
@@ -219,6 +233,9 @@ impl State {
                 Output::Event(event) => self.notices.push_back(Notice::Event(event)),
             }
         }
+        if let Some(net) = &mut self.net {
+            net.gather();
+        }
     }
 
     /// Nobody waits for a call any more that was taken from the queue.
@@ -251,7 +268,8 @@ impl State {
         if let Some(tap) = &mut self.tap {
             tap.received(bytes, now_us);
         }
-        self.server.receive(self.stream, bytes, now_us / 1_000)?;
+        let Some(stream) = self.stream else { return Ok(()) };
+        self.server.receive(stream, bytes, now_us / 1_000)?;
         self.drain(now_us);
         Ok(())
     }
@@ -259,7 +277,8 @@ impl State {
     /// Nothing more will arrive.
     pub(crate) fn end_of_input(&mut self, now_us: u64) -> Result<(), Error> {
         self.input_open = false;
-        self.server.end_of_input(self.stream, now_us / 1_000)?;
+        let Some(stream) = self.stream else { return Ok(()) };
+        self.server.end_of_input(stream, now_us / 1_000)?;
         self.drain(now_us);
         Ok(())
     }
@@ -273,9 +292,11 @@ impl State {
         }
         self.end(EndReason::ReaderGone, self.linger, now_us / 1_000);
         // Whoever else has the store of tasks is told at once that ours have failed.
-        self.server.end_tasks(self.stream);
-        // A stream that is closed already has nothing left to cancel.
-        let _ = self.server.closed(self.stream, now_us / 1_000);
+        if let Some(stream) = self.stream {
+            self.server.end_tasks(stream);
+            // A stream that is closed already has nothing left to cancel.
+            let _ = self.server.closed(stream, now_us / 1_000);
+        }
         self.drain(now_us);
         if self.tasks.is_idle() {
             self.end(EndReason::ReaderGone, 0, now_us / 1_000);
@@ -294,15 +315,14 @@ impl State {
     pub(crate) fn is_over(&self, now: Millis) -> bool {
         let told = self.notices.is_empty() && !self.noticing && self.tasks.is_idle();
         let late = self.give_up_at.is_some_and(|at| at <= now);
-        self.ending.is_some() && (late || (told && self.out.backlog() == 0))
+        let sent = self.out.backlog() == 0 && self.net.as_ref().is_none_or(Net::is_done);
+        self.ending.is_some() && (late || (told && sent))
     }
 
     /// The engine's timers and our own.
     pub(crate) fn next_deadline(&self) -> Option<Millis> {
-        match (self.server.poll_timeout(), self.give_up_at) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        let net = self.net.as_ref().and_then(|net| net.http.poll_timeout());
+        [self.server.poll_timeout(), net, self.give_up_at].into_iter().flatten().min()
     }
 
     /// Lets the engine's timers expire.
@@ -310,6 +330,12 @@ impl State {
         let now = now_us / 1_000;
         if self.server.poll_timeout().is_some_and(|at| at <= now) {
             self.server.handle_timeout(now);
+            self.drain(now_us);
+        }
+        if let Some(net) = &mut self.net
+            && net.http.poll_timeout().is_some_and(|at| at <= now)
+        {
+            net.http.handle_timeout(&mut self.server, now);
             self.drain(now_us);
         }
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const NAME: &str = r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
 const SURE: &str = r#"{"type":"object","properties":{"sure":{"type":"boolean"}},"required":["sure"]}"#;
@@ -126,6 +126,50 @@ fn held_closures_wait_side_by_side() {
         let last = call_modern(&mut client, 11, "greet", &answered(&second, accept(json!({"sure": true}))));
         assert_eq!(text(&last), format!("Hello, {name}!"));
     }
+}
+
+#[test]
+fn questions_go_by_their_keys() {
+    let server = Server::new("test", "1").tool(tool("all"), |call| {
+        let Elicited::Accept(Name { name }) = call.asking().key("who").elicit("Who?", NAME)? else {
+            return Ok(ToolOutput::text("nobody"));
+        };
+        call.asking().key("page").elicit_url("Log in", "https://example.com/login")?;
+        let poem: Value = call.asking().key("poem").sample(json!({"messages": [], "maxTokens": 9}))?;
+        let roots = call.asking().key("where").list_roots()?;
+        Ok(ToolOutput::text(format!("{name}, {}, {}", poem["model"], roots[0].uri)))
+    });
+    let mut client = Client::open(server);
+    let answers = [
+        ("who", accept(json!({"name": "Ada"}))),
+        ("page", json!({"action": "accept"})),
+        ("poem", json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "."}})),
+        ("where", json!({"roots": [{"uri": "file:///a"}]})),
+    ];
+    let mut round = call_modern(&mut client, 1, "all", &json!({}));
+    for (key, answer) in answers {
+        assert_eq!(questions(&round)[0].0, key);
+        let retry = answered(&round, answer);
+        round = call_modern(&mut client, 1, "all", &retry);
+    }
+    assert_eq!(text(&round), r#"Ada, "m", file:///a"#);
+}
+
+#[test]
+fn a_question_has_its_own_time() {
+    let server = Server::new("test", "1").tool(tool("ask"), |call| {
+        let name = call.asking().timeout(Duration::from_millis(1)).elicit::<Name>("Who?", NAME);
+        Ok(ToolOutput::text(name.err().map_or_else(|| "answered".to_owned(), |error| error.to_string())))
+    });
+    let mut client = Client::connect_with(server, &all());
+    client.call(1, "ask", "{}");
+    let asked = client.receive();
+    assert_eq!(asked["method"], "elicitation/create");
+    // `basic/lifecycle`, "Timeouts": the sender gives the request up.
+    let taken_back = client.receive();
+    assert_eq!(taken_back["method"], "notifications/cancelled");
+    assert_eq!(taken_back["params"]["requestId"], asked["id"]);
+    assert_eq!(text(&client.expect(1)), "the client did not answer in time");
 }
 
 #[test]

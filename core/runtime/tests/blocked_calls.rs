@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Client, LONG, call, ping, text, tool};
-use ferromcp::{Server, StdioOptions, ToolOutput};
+use ferromcp::{ServeOptions, Server, ToolOutput};
 use std::collections::HashSet;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier, Mutex};
@@ -82,7 +82,7 @@ fn quick_calls_stay_on_one_thread() {
     let threads = Arc::new(Mutex::new(HashSet::<ThreadId>::new()));
     let seen = Arc::clone(&threads);
     // A loaded machine may keep a thread from running for longer than the default.
-    let options = StdioOptions { takeover_after: Duration::from_millis(500), ..StdioOptions::default() };
+    let options = ServeOptions { takeover_after: Duration::from_millis(500), ..ServeOptions::default() };
     let server = Server::new("test", "1").options(options).tool(tool("who"), move |_| {
         seen.lock().expect("nobody panics with it").insert(current().id());
         Ok(ToolOutput::text("me"))
@@ -102,7 +102,7 @@ fn quick_calls_stay_on_one_thread() {
 
 #[test]
 fn with_every_thread_blocked_the_protocol_is_still_served() {
-    let options = StdioOptions { max_threads: 4, ..StdioOptions::default() };
+    let options = ServeOptions { max_threads: 4, ..ServeOptions::default() };
     let (server, release) = blocking(quick(Server::new("test", "1").options(options)));
     let mut client = Client::connect(server);
     // Three threads are held up by these, the fourth must not be.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Client, LONG, call, ended, ping, serve, text, tool};
-use ferromcp::{EndReason, Error, Server, StdioOptions, ToolOutput};
+use ferromcp::{EndReason, Error, ServeOptions, Server, ToolOutput};
 use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -122,7 +122,7 @@ fn an_answer_after_the_end_goes_nowhere() {
 
 #[test]
 fn a_client_that_takes_nothing_does_not_hold_up_the_end() {
-    let options = StdioOptions { linger: Duration::from_millis(50), ..StdioOptions::default() };
+    let options = ServeOptions { linger: Duration::from_millis(50), ..ServeOptions::default() };
     let server =
         Server::new("test", "1").options(options).tool(tool("large"), |_| Ok(ToolOutput::text("x".repeat(1 << 20))));
     let mut served = serve(server);

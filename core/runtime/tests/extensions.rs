@@ -5,7 +5,7 @@ mod common;
 use common::{Client, INITIALIZE, LONG, text, tool};
 use ferromcp::apps::{self, AppView};
 use ferromcp::engine::LocalError;
-use ferromcp::{Error, PeerError, Server, ToolOutput};
+use ferromcp::{Context, Error, PeerError, PromptOutput, ResourceOutput, Server, ToolOutput};
 use serde_json::{Value, json};
 use std::sync::mpsc::channel;
 
@@ -162,11 +162,62 @@ fn a_page_is_a_resource_that_its_tool_points_at() {
 }
 
 #[test]
+fn meta_goes_both_ways() {
+    fn seen(call: &Context<'_>) -> String {
+        let meta = call.request().meta_json().unwrap_or("{}");
+        json!({"vendor/seen": serde_json::from_str::<Value>(meta).expect("JSON")["vendor/x"]}).to_string()
+    }
+    let server = || {
+        Server::new("test", "1")
+            .tool(tool("t"), move |call| Ok(ToolOutput::text("t").with_meta(seen(call))))
+            .resource(r#"{"uri":"mem://r","name":"r"}"#, move |call| {
+                Ok(ResourceOutput::text("r").mime_type("text/plain").with_meta(seen(call)))
+            })
+            .prompt(r#"{"name":"p"}"#, move |call| {
+                Ok(PromptOutput::new().user("p").description("\"d\"").with_meta(seen(call)))
+            })
+            .prompt(r#"{"name":"bare"}"#, |_| Ok(PromptOutput::new().with_meta("{}")))
+            .prompt(r#"{"name":"broken"}"#, |_| Ok(PromptOutput::new().with_meta("no JSON")))
+    };
+    let results = |client: &mut Client, ask: fn(&mut Client, &str, Value) -> Value| {
+        let told = |method: &str, mut params: Value, client: &mut Client| {
+            params["_meta"] = json!({"vendor/x": [5]});
+            ask(client, method, params)["result"].clone()
+        };
+        let tool = told("tools/call", json!({"name": "t"}), client);
+        assert_eq!((&tool["_meta"]["vendor/seen"], &tool["content"][0]["text"]), (&json!([5]), &json!("t")));
+        let resource = told("resources/read", json!({"uri": "mem://r"}), client);
+        assert_eq!(resource["_meta"]["vendor/seen"], json!([5]));
+        assert_eq!(resource["contents"], json!([{"uri": "mem://r", "mimeType": "text/plain", "text": "r"}]));
+        let prompt = told("prompts/get", json!({"name": "p"}), client);
+        assert_eq!((&prompt["_meta"]["vendor/seen"], &prompt["description"]), (&json!([5]), &json!("\"d\"")));
+        assert_eq!(prompt["messages"], json!([{"role": "user", "content": {"type": "text", "text": "p"}}]));
+        assert_eq!(told("prompts/get", json!({"name": "bare"}), client)["messages"], json!([]));
+        let broken = ask(client, "prompts/get", json!({"name": "broken"}));
+        assert_eq!(broken["error"]["code"], -32603, "{broken}");
+    };
+    results(&mut Client::connect(server()), |client, method, params| {
+        legacy(client, method, &params);
+        client.expect(1)
+    });
+    results(&mut Client::open(server()), |client, method, mut params| {
+        params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        legacy(client, method, &params);
+        client.expect(1)
+    });
+}
+
+#[test]
 fn pages_are_under_ui() {
     for uri in ["http://x/y", "ui://", "ui:x"] {
         assert!(AppView::new(uri, "x", "").is_err(), "{uri}");
     }
     let view = AppView::new("ui://x", "x", "").expect("valid");
+    assert_eq!(view.tool_meta(r#"{"ui":{"a":1}}"#).expect("valid"), r#"{"ui":{"a":1,"resourceUri":"ui://x"}}"#);
+    for meta in ["[]", r#"{"ui":null}"#] {
+        assert!(view.tool_meta(meta).is_err(), "{meta}");
+    }
     for definition in ["[]", r#"{"_meta":1}"#, r#"{"_meta":{"ui":null}}"#] {
         assert!(view.tool(definition).is_err(), "{definition}");
     }

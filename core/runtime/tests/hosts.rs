@@ -5,7 +5,7 @@ mod common;
 
 use common::{INITIALIZE, INITIALIZED, LONG, call, ended, ping, tool};
 use ferromcp::engine::{self, Call, Event, PeerError, Reply, ServerConfig};
-use ferromcp::{CallQueue, EndReason, Endpoint, Error, Host, StdioOptions, StdioServer, start_fds};
+use ferromcp::{CallQueue, EndReason, Endpoint, Error, Host, ServeOptions, Serving, start_fds};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
@@ -15,20 +15,25 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 struct Door {
-    server: StdioServer,
+    server: Serving,
     input: PipeWriter,
     output: BufReader<PipeReader>,
 }
 
 impl Door {
-    fn open(host: Arc<dyn Host>, options: StdioOptions) -> Self {
+    fn open(host: Arc<dyn Host>, options: ServeOptions) -> Self {
+        Self::open_with(host, options, "{}")
+    }
+
+    /// For a client with these capabilities.
+    fn open_with(host: Arc<dyn Host>, options: ServeOptions, capabilities: &str) -> Self {
         let mut engine = engine::Server::new(ServerConfig::new("door", "1")).expect("a configuration");
         engine.add_tool(&tool("any"), 0, 0).expect("a definition");
         let (input, to_server) = std::io::pipe().expect("a pipe");
         let (output, from_server) = std::io::pipe().expect("a pipe");
         let server = start_fds(engine, host, input.into(), from_server.into(), options).expect("the server starts");
         let mut door = Self { server, input: to_server, output: BufReader::new(output) };
-        door.send(INITIALIZE);
+        door.send(&INITIALIZE.replace(r#""capabilities":{}"#, &format!(r#""capabilities":{capabilities}"#)));
         door.expect("init");
         door.send(INITIALIZED);
         door
@@ -79,7 +84,7 @@ impl Host for Locked {
 #[test]
 fn no_line_of_threads_forms_at_a_lock_of_the_host() {
     let host = Arc::new(Locked::default());
-    let mut door = Door::open(Arc::clone(&host) as Arc<dyn Host>, StdioOptions::default());
+    let mut door = Door::open(Arc::clone(&host) as Arc<dyn Host>, ServeOptions::default());
     let held = host.lock.lock().expect("nobody panics with it");
     for id in 0..50 {
         door.send(&call(id, "any", "{}"));
@@ -125,7 +130,7 @@ fn a_call_that_had_to_wait_for_the_lock_and_then_gets_stuck_holds_nobody_up() {
     let (begin, begun) = channel();
     let (end, may_return) = channel();
     let host = Arc::new(Stuck { lock: Mutex::new(()), begun: Mutex::new(begin), may_return: Mutex::new(may_return) });
-    let mut door = Door::open(Arc::clone(&host) as Arc<dyn Host>, StdioOptions::default());
+    let mut door = Door::open(Arc::clone(&host) as Arc<dyn Host>, ServeOptions::default());
     let held = host.lock.lock().expect("nobody panics with it");
     door.send(&call(0, "any", "{}"));
     // Answered by a thread that has taken the lead from the one at the lock.
@@ -159,6 +164,30 @@ impl Host for Elsewhere {
     fn notice(&self, _: &Arc<Endpoint>, _: Event) {}
 }
 
+#[test]
+fn a_call_that_host_code_has_left_is_not_kept_for_it_when_it_is_cancelled() {
+    let (give, given) = channel();
+    let host = Arc::new(Elsewhere(Mutex::new(give)));
+    let mut door = Door::open_with(host, ServeOptions::default(), r#"{"roots":{}}"#);
+    let requests = Some(r#"{"r":{"method":"roots/list"}}"#);
+    for (id, leaves) in [(1, true), (2, false)] {
+        door.send(&call(id, "any", "{}"));
+        let (endpoint, call) = given.recv_timeout(LONG).expect("a call");
+        if leaves {
+            assert!(endpoint.respond(call.key, Reply::InputRequired { requests, state: None }).expect("a round"));
+            assert_eq!(door.receive()["method"], "roots/list");
+        }
+        let params = format!(r#"{{"requestId":{id}}}"#);
+        door.send(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#));
+        if leaves {
+            assert_eq!(door.receive()["method"], "notifications/cancelled");
+        }
+        door.send(&ping(10 + id));
+        door.expect(10 + id);
+        assert_eq!(endpoint.is_cancelled(call.key), !leaves, "only who runs has to hear of it");
+    }
+}
+
 fn elsewhere() -> (Arc<dyn Host>, Receiver<Given>) {
     let (sender, calls) = channel();
     (Arc::new(Elsewhere(Mutex::new(sender))), calls)
@@ -167,7 +196,7 @@ fn elsewhere() -> (Arc<dyn Host>, Receiver<Given>) {
 #[test]
 fn calls_are_answered_from_any_thread() {
     let (host, calls) = elsewhere();
-    let mut door = Door::open(host, StdioOptions::default());
+    let mut door = Door::open(host, ServeOptions::default());
     for id in 0..100 {
         door.send(&call(id, "any", "{}"));
     }
@@ -189,7 +218,7 @@ fn calls_are_answered_from_any_thread() {
 #[test]
 fn a_thread_of_the_host_is_not_held_up_by_a_slow_client() {
     let (host, calls) = elsewhere();
-    let mut door = Door::open(host, StdioOptions::default());
+    let mut door = Door::open(host, ServeOptions::default());
     door.send(&call(1, "any", "{}"));
     let (endpoint, taken) = calls.recv_timeout(LONG).expect("a call");
     let content = format!(r#"[{{"type":"text","text":"{}"}}]"#, "x".repeat(4 << 20));
@@ -245,7 +274,7 @@ fn events_come_in_order_and_may_be_answered_on_the_spot() {
     let (output, from_server) = std::io::pipe().expect("a pipe");
     let mut engine = engine::Server::new(ServerConfig::new("door", "1")).expect("a configuration");
     engine.add_tool(&tool("any"), 0, 0).expect("a definition");
-    let server = start_fds(engine, host, input.into(), from_server.into(), StdioOptions::default()).expect("it starts");
+    let server = start_fds(engine, host, input.into(), from_server.into(), ServeOptions::default()).expect("it starts");
     let mut door = Door { server, input: to_server, output: BufReader::new(output) };
     door.send(&INITIALIZE.replace(r#""capabilities":{}"#, r#""capabilities":{"roots":{}}"#));
     door.expect("init");
@@ -276,7 +305,7 @@ impl Host for Broken {
 
 #[test]
 fn a_host_that_panics_ends_the_server_with_an_error() {
-    let mut door = Door::open(Arc::new(Broken), StdioOptions::default());
+    let mut door = Door::open(Arc::new(Broken), ServeOptions::default());
     door.send(&call(1, "any", "{}"));
     assert!(matches!(ended(&door.server), Err(Error::Panicked)));
 }
@@ -296,7 +325,7 @@ fn a_crowd_of_blocking_calls_is_served_by_as_many_threads_as_allowed() {
         fn notice(&self, _: &Arc<Endpoint>, _: Event) {}
     }
     let host = Arc::new(Sleepy(Mutex::default()));
-    let options = StdioOptions { max_threads: 8, ..StdioOptions::default() };
+    let options = ServeOptions { max_threads: 8, ..ServeOptions::default() };
     let mut door = Door::open(Arc::clone(&host) as Arc<dyn Host>, options);
     let start = Instant::now();
     for id in 0..70 {

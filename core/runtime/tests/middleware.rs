@@ -311,7 +311,7 @@ fn facts_are_those_of_the_request() {
                 call.name(),
                 call.tool(),
                 call.principal(),
-                call.request_id(),
+                call.id_json(),
                 call.revision().as_str(),
                 call.client_info_json(),
                 call.arguments_json(),

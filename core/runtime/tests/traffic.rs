@@ -4,7 +4,7 @@ mod common;
 
 use common::{Client, LONG, call, ping, serve, text, tool};
 use ferromcp::engine::DiagnosticKind;
-use ferromcp::{Server, StdioOptions, ToolError, ToolOutput};
+use ferromcp::{ServeOptions, Server, ToolError, ToolOutput};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::io::{Read, Write};
@@ -44,12 +44,12 @@ fn carriage_returns_and_blank_lines_are_no_matter() {
 fn noise_is_reported_and_passed_over() {
     let (tell, told) = channel();
     let tell = Mutex::new(tell);
-    let options = StdioOptions {
+    let options = ServeOptions {
         diagnostics: Some(Arc::new(move |diagnostic| {
             // The test may be over.
             let _ = tell.lock().expect("nobody panics with it").send(diagnostic.kind);
         })),
-        ..StdioOptions::default()
+        ..ServeOptions::default()
     };
     let mut client = Client::connect(Server::new("test", "1").options(options));
     client.send(&["Server ready", "Content-Length: 46\r"]);
@@ -64,7 +64,7 @@ fn noise_is_reported_and_passed_over() {
 fn large_answers(high_water: usize) -> (common::Served, Arc<AtomicUsize>) {
     let handled = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&handled);
-    let options = StdioOptions { high_water, ..StdioOptions::default() };
+    let options = ServeOptions { high_water, ..ServeOptions::default() };
     let server = Server::new("test", "1").options(options).tool(tool("large"), move |_| {
         count.fetch_add(1, Ordering::Relaxed);
         Ok(ToolOutput::text("x".repeat(64 << 10)))
@@ -177,7 +177,7 @@ fn a_panic_is_an_error_of_its_call_only() {
 
 #[test]
 fn the_last_messages_can_be_dumped_without_credentials() {
-    let options = StdioOptions { recent: 3, ..StdioOptions::default() };
+    let options = ServeOptions { recent: 3, ..ServeOptions::default() };
     let mut client = Client::connect(echo(Server::new("test", "1").options(options)));
     client.call(1, "echo", r#"{"text":"shown","token":"hidden"}"#);
     client.expect(1);

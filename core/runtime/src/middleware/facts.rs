@@ -70,7 +70,7 @@ impl CallFacts {
     }
 
     /// The request's id as written.
-    pub fn request_id(&self) -> &str {
+    pub fn id_json(&self) -> &str {
         self.call.id_json()
     }
 

@@ -34,9 +34,9 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Tasks in memory, for this server alone.
-    pub(crate) fn own() -> Self {
-        Self::new(Arc::new(MemoryTaskStore::new()), String::new(), false)
+    /// Tasks in memory, for this server alone; `most_ended` is [`ferromcp_engine::TasksConfig::max_ended`].
+    pub(crate) fn own(most_ended: usize) -> Self {
+        Self::new(Arc::new(MemoryTaskStore::with_most_ended(most_ended)), String::new(), false)
     }
 
     /// Tasks in `store`, which knows this process as `owner`.

@@ -1,19 +1,21 @@
 //! Tasks in memory: they end with the process.
 
 use super::{TaskStore, Touched};
+use ferromcp_engine::TasksConfig;
 use ferromcp_engine::tasks::{Applied, Party, StoreError, TaskChange, TaskCursor, TaskPage, TaskRecord, look};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A store for one process. Clones share the tasks.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct MemoryTaskStore {
     kept: Arc<Mutex<Kept>>,
 }
 
-#[derive(Default)]
 struct Kept {
+    /// How many tasks that have ended are kept.
+    most_ended: usize,
     tasks: HashMap<String, Entry>,
     /// By whom they belong to, in the order of lists.
     places: BTreeSet<(Option<String>, TaskCursor)>,
@@ -23,18 +25,52 @@ struct Kept {
     touched: BTreeMap<(String, u64), String>,
     /// The last mark that was given.
     mark: u64,
+    /// The tasks that have ended, in the order in which they did.
+    ended: BTreeMap<u64, String>,
+    /// The last place in `ended` that was given.
+    place: u64,
+    /// The tokens that were spent.
+    spent: HashSet<String>,
+    /// The same by the end of their time.
+    spent_ends: BTreeSet<(u64, String)>,
 }
 
 struct Entry {
     record: TaskRecord,
     /// The task's mark in `touched`; 0 for none.
     mark: u64,
+    /// Its place in `ended`; 0 where it goes on.
+    place: u64,
+}
+
+impl Default for MemoryTaskStore {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl MemoryTaskStore {
-    /// An empty store.
+    /// An empty store, with the default of [`TasksConfig::max_ended`].
     pub fn new() -> Self {
-        Self::default()
+        Self::with_most_ended(TasksConfig::default().max_ended)
+    }
+
+    /// An empty store that keeps `most` tasks which have ended: one more, and the one that ended first is forgotten. Tasks
+    /// that run are always kept.
+    pub fn with_most_ended(most: usize) -> Self {
+        let kept = Kept {
+            most_ended: most,
+            tasks: HashMap::new(),
+            places: BTreeSet::new(),
+            ends: BTreeSet::new(),
+            touched: BTreeMap::new(),
+            mark: 0,
+            ended: BTreeMap::new(),
+            place: 0,
+            spent: HashSet::new(),
+            spent_ends: BTreeSet::new(),
+        };
+        Self { kept: Arc::new(Mutex::new(kept)) }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -61,17 +97,44 @@ impl Kept {
             self.touched.insert((owner, self.mark), id.to_owned());
             entry.mark = self.mark;
         }
-        Some((seen.applied, entry.record.clone()))
+        let record = entry.record.clone();
+        self.note_end(id);
+        Some((seen.applied, record))
+    }
+
+    /// Enters a task among those that have ended, if it has and is not there. What is one too many goes.
+    fn note_end(&mut self, id: &str) {
+        let Some(entry) = self.tasks.get_mut(id).filter(|entry| entry.place == 0) else { return };
+        if !entry.record.status().is_terminal() {
+            return;
+        }
+        self.place += 1;
+        entry.place = self.place;
+        self.ended.insert(self.place, id.to_owned());
+        while self.ended.len() > self.most_ended
+            && let Some((_, id)) = self.ended.pop_first()
+        {
+            self.remove(&id);
+        }
     }
 
     fn remove(&mut self, id: &str) -> bool {
-        let Some(Entry { record, mark }) = self.tasks.remove(id) else { return false };
+        let Some(Entry { record, mark, place }) = self.tasks.remove(id) else { return false };
+        self.ended.remove(&place);
         self.places.remove(&(record.principal.clone(), TaskCursor::of(&record)));
         if let Some(at) = record.expires_ms() {
             self.ends.remove(&(at, record.id));
         }
         self.touched.remove(&(record.owner, mark));
         true
+    }
+
+    fn forget_spent(&mut self, now_ms: u64) {
+        while self.spent_ends.first().is_some_and(|(until, _)| *until <= now_ms)
+            && let Some((_, token)) = self.spent_ends.pop_first()
+        {
+            self.spent.remove(&token);
+        }
     }
 }
 
@@ -85,7 +148,8 @@ impl TaskStore for MemoryTaskStore {
         if let Some(at) = record.expires_ms() {
             kept.ends.insert((at, record.id.clone()));
         }
-        kept.tasks.insert(record.id.clone(), Entry { record: record.clone(), mark: 0 });
+        kept.tasks.insert(record.id.clone(), Entry { record: record.clone(), mark: 0, place: 0 });
+        kept.note_end(&record.id);
         Ok(())
     }
 
@@ -155,6 +219,17 @@ impl TaskStore for MemoryTaskStore {
             let id = id.clone();
             count += usize::from(kept.remove(&id));
         }
+        kept.forget_spent(now_ms);
         Ok(count)
+    }
+
+    fn spend(&self, token: &str, until_ms: u64, now_ms: u64) -> Result<bool, StoreError> {
+        let mut kept = self.kept();
+        kept.forget_spent(now_ms);
+        let first = kept.spent.insert(token.to_owned());
+        if first {
+            kept.spent_ends.insert((until_ms, token.to_owned()));
+        }
+        Ok(first)
     }
 }

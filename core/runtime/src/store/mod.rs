@@ -90,6 +90,13 @@ pub trait TaskStore: Send + Sync {
     /// Why the store could not do it.
     fn poll(&self, owner: &str, since: u64) -> Result<Touched, StoreError>;
 
+    /// Spends what can be spent once. True: nobody had; of several at the same time one is told so. It is forgotten after
+    /// `until_ms`, not before.
+    ///
+    /// # Errors
+    /// Why the store could not do it. After [`StoreError::Unavailable`] it may be spent.
+    fn spend(&self, token: &str, until_ms: u64, now_ms: u64) -> Result<bool, StoreError>;
+
     /// Forgets the tasks whose time is over, and does what else the store has to do from time to time. Gives how many it forgot.
     ///
     /// # Errors
@@ -111,6 +118,9 @@ pub trait TaskStore: Send + Sync {
                 changed.map(|found| StoreOutcome::Changed(found.map(|(applied, task)| (applied, Box::new(task)))))
             }
             StoreRequest::Remove { id } => self.remove(&id).map(StoreOutcome::Removed),
+            StoreRequest::Spend { token, until_ms } => {
+                self.spend(&token, until_ms, now_ms).map(|first| StoreOutcome::Spent { first })
+            }
         };
         outcome.unwrap_or_else(StoreOutcome::Failed)
     }
@@ -142,9 +152,9 @@ impl TaskStoreOption {
         let mut random = [0; 16];
         crate::entropy::system().fill(&mut random);
         let owner = ferromcp_engine::tasks::task_id(random);
-        let opened = open_url(url, &owner, unix_ms).map_err(|error| Error::Store(error.to_string()))?;
+        let opened = open_url(url, &owner, unix_ms).map_err(|error| Error::TaskStore(error.to_string()))?;
         let (store, leases) = opened.ok_or_else(|| {
-            Error::Store(format!(
+            Error::TaskStore(format!(
                 "{url:?} is no store of tasks: sqlite:PATH and redis://HOST:PORT are, where they are built in"
             ))
         })?;

@@ -9,7 +9,8 @@
 
 use super::redis_link::{Link, Repeat};
 use super::{TaskStore, Touched, stored};
-use ferromcp_engine::tasks::{Applied, Party, StoreError, TaskChange, TaskCursor, TaskPage, TaskRecord, look};
+use ferromcp_engine::Entropy as _;
+use ferromcp_engine::tasks::{Applied, Party, StoreError, TaskChange, TaskCursor, TaskPage, TaskRecord, look, task_id};
 use redis::{Script, cmd, pipe};
 
 /// Keeps a task: 1 when it is kept, 0 when the id is taken. The same task once more is no other task.
@@ -42,6 +43,14 @@ const REMOVE: &str = "
     redis.call('ZREM', KEYS[4], ARGV[3])
     return there > 0 and 1 or 0";
 
+/// Spends a token: 1 when nobody had. The same mark once more is no other spending.
+const SPEND: &str = "
+    if redis.call('SET', KEYS[1], ARGV[1], 'NX') then
+        redis.call('PEXPIREAT', KEYS[1], ARGV[2])
+        return 1
+    end
+    return redis.call('GET', KEYS[1]) == ARGV[1] and 1 or 0";
+
 /// How much longer than its time the server keeps a record. One minute: clocks differ, and a server whose clock is ahead must
 /// not take a task away early. `expire` removes it before, with all that points to it.
 const GRACE_MS: u64 = 60_000;
@@ -60,6 +69,7 @@ pub struct RedisTaskStore {
     create: Script,
     change: Script,
     remove: Script,
+    spend: Script,
 }
 
 impl RedisTaskStore {
@@ -75,6 +85,7 @@ impl RedisTaskStore {
             create: Script::new(CREATE),
             change: Script::new(CHANGE),
             remove: Script::new(REMOVE),
+            spend: Script::new(SPEND),
         };
         store.link.run(Repeat::Harmless, |connection| cmd("PING").exec(connection))?;
         Ok(store)
@@ -83,6 +94,11 @@ impl RedisTaskStore {
     /// The record and its version, in a hash.
     fn task(&self, id: &str) -> String {
         format!("{}task:{id}", self.prefix)
+    }
+
+    /// The mark of who has spent a token.
+    fn spent(&self, token: &str) -> String {
+        format!("{}spent:{token}", self.prefix)
     }
 
     /// The places of a principal's tasks, in their order.
@@ -277,6 +293,15 @@ impl TaskStore for RedisTaskStore {
         let ids: Vec<String> = found.into_iter().map(|(id, _)| id).collect();
         let bodies = self.bodies(&ids)?.into_iter().flatten();
         Ok(Touched { tasks: bodies.map(|body| stored(&body)).collect::<Result<_, _>>()?, mark })
+    }
+
+    fn spend(&self, token: &str, until_ms: u64, _now_ms: u64) -> Result<bool, StoreError> {
+        let mut random = [0; 16];
+        crate::entropy::system().fill(&mut random);
+        let mut script = self.spend.prepare_invoke();
+        // The server forgets it by itself.
+        script.key(self.spent(token)).arg(task_id(random)).arg(until_ms.min(MOST_MS - GRACE_MS) + GRACE_MS);
+        self.link.run(Repeat::Harmless, |connection| script.invoke(connection))
     }
 
     fn expire(&self, now_ms: u64) -> Result<usize, StoreError> {

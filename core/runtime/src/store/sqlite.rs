@@ -13,13 +13,13 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long to wait for another process's write. 10 s: a write takes milliseconds, so this means that something is stuck.
 const BUSY: Duration = Duration::from_secs(10);
 
 /// The version of the tables, in `PRAGMA user_version`.
-const TABLES: i64 = 1;
+const TABLES: i64 = 2;
 
 /// `body` is the record; the other columns are what is looked for. `mark` is 0, or says when others last changed the task.
 const SCHEMA: &str = "
@@ -40,7 +40,13 @@ const SCHEMA: &str = "
     CREATE TABLE marks (last INTEGER NOT NULL);
     INSERT INTO marks VALUES (0);
     CREATE TABLE owners (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
-    PRAGMA user_version = 1;
+";
+
+/// What version 2 has besides.
+const SPENT: &str = "
+    CREATE TABLE spent (token TEXT NOT NULL PRIMARY KEY, until_ms INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE INDEX spent_ending ON spent (until_ms);
+    PRAGMA user_version = 2;
 ";
 
 /// A store in one file.
@@ -74,7 +80,7 @@ impl SqliteTaskStore {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(&path, flags).map_err(failure)?;
         connection.busy_timeout(BUSY).map_err(failure)?;
-        let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(failure)?;
+        let mode = write_ahead(&connection).map_err(failure)?;
         if mode != "wal" {
             return Err(StoreError::Unavailable(format!("{}: no write-ahead log is possible here", path.display())));
         }
@@ -229,8 +235,33 @@ impl TaskStore for SqliteTaskStore {
     fn expire(&self, now_ms: u64) -> Result<usize, StoreError> {
         self.write(|transaction| {
             bury_the_dead(transaction, &self.path, now_ms)?;
+            transaction.execute("DELETE FROM spent WHERE until_ms <= ?1", [time(now_ms)]).map_err(failure)?;
             transaction.execute("DELETE FROM tasks WHERE expires_ms <= ?1", [time(now_ms)]).map_err(failure)
         })
+    }
+
+    fn spend(&self, token: &str, until_ms: u64, now_ms: u64) -> Result<bool, StoreError> {
+        self.write(|transaction| {
+            // One whose time was over is as good as forgotten.
+            let sql = "INSERT INTO spent (token, until_ms) VALUES (?1, ?2)
+                ON CONFLICT (token) DO UPDATE SET until_ms = ?2 WHERE until_ms <= ?3";
+            let rows = transaction.execute(sql, params![token, time(until_ms), time(now_ms)]).map_err(failure)?;
+            Ok(rows > 0)
+        })
+    }
+}
+
+/// Turns the write-ahead log on, and gives the mode that there is now. Of two processes that do so in a new file at the same time
+/// SQLite refuses one at once, without waiting as it does elsewhere.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<String> {
+    let begun = Instant::now();
+    loop {
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && begun.elapsed() < BUSY => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            done => return done,
+        }
     }
 }
 
@@ -244,7 +275,8 @@ fn prepare_tables(transaction: &Transaction<'_>) -> Result<(), StoreError> {
     let number = |sql| transaction.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(failure);
     match (number("PRAGMA user_version")?, number("SELECT count(*) FROM sqlite_schema")?) {
         (TABLES, _) => Ok(()),
-        (0, 0) => transaction.execute_batch(SCHEMA).map_err(failure),
+        (0, 0) => transaction.execute_batch(SCHEMA).and_then(|()| transaction.execute_batch(SPENT)).map_err(failure),
+        (1, _) => transaction.execute_batch(SPENT).map_err(failure),
         (version, _) => Err(StoreError::Damaged(format!("no file of tasks, or of another version ({version})"))),
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file is a crate of its own and uses a part of it")]
 
-use ferromcp::{Error, Server, StdioServer};
+use ferromcp::{Error, Server, Serving};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -16,7 +16,7 @@ pub const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initia
 
 /// A server over pipes, and what a client has of it.
 pub struct Served {
-    pub server: StdioServer,
+    pub server: Serving,
     pub input: Option<PipeWriter>,
     pub output: Option<PipeReader>,
 }
@@ -30,7 +30,7 @@ pub fn serve(server: Server) -> Served {
 
 /// A client that reads as fast as it can.
 pub struct Client {
-    pub server: StdioServer,
+    pub server: Serving,
     input: Option<PipeWriter>,
     lines: Receiver<Value>,
 }
@@ -155,6 +155,6 @@ pub fn text(message: &Value) -> &str {
 }
 
 /// Waits for the server's end.
-pub fn ended(server: &StdioServer) -> Result<ferromcp::Ended, Error> {
+pub fn ended(server: &Serving) -> Result<ferromcp::Ended, Error> {
     Ok(server.wait_for(LONG)?.expect("an end in time"))
 }

@@ -389,4 +389,35 @@ pub(crate) fn requests_get_their_outcomes(place: &dyn Place) {
     assert_eq!(store.execute(change, now), StoreOutcome::Changed(None));
     assert_eq!(store.execute(StoreRequest::Remove { id: id.clone() }, now), StoreOutcome::Removed(true));
     assert_eq!(store.execute(StoreRequest::Remove { id }, now), StoreOutcome::Removed(false));
+    let spend = || StoreRequest::Spend { token: "t-_1".into(), until_ms: now + 60_000 };
+    assert_eq!(store.execute(spend(), now), StoreOutcome::Spent { first: true });
+    assert_eq!(store.execute(spend(), now), StoreOutcome::Spent { first: false });
+}
+
+// requirement: mrtr-state-single-use
+pub(crate) fn what_is_spent_is_spent_for_all(place: &dyn Place) {
+    const HANDLES: usize = 4;
+    let now = now();
+    let until = now + 60_000;
+    let begin = Barrier::new(HANDLES);
+    let firsts: usize = std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..HANDLES)
+            .map(|n| {
+                let (store, begin) = (place.open(&n.to_string()), &begin);
+                scope.spawn(move || {
+                    begin.wait();
+                    usize::from(store.spend("contended", until, now).expect("it can be written"))
+                })
+            })
+            .collect();
+        handles.into_iter().map(|handle| handle.join().expect("no panic")).sum()
+    });
+    assert_eq!(firsts, 1);
+    let (one, other) = (place.open("a"), place.open("b"));
+    assert_eq!(one.spend("contended", until, now), Ok(false));
+    assert_eq!(one.spend("second", until, now), Ok(true));
+    for store in [&one, &other] {
+        store.expire(until - 1).expect("it can be written");
+        assert_eq!(store.spend("second", until, until - 1), Ok(false), "it is not forgotten too early");
+    }
 }

@@ -1,6 +1,7 @@
 //! One set of rules for every store of tasks, and what is particular to each.
 
 mod conformance;
+mod memory_store;
 mod redis_server;
 mod redis_store;
 mod sqlite_store;
@@ -79,4 +80,5 @@ conformance!(
     one_of_many_ends_a_task,
     no_change_is_lost_between_handles,
     requests_get_their_outcomes,
+    what_is_spent_is_spent_for_all,
 );

@@ -5,6 +5,7 @@ use crate::{Place, SqliteFile, now};
 use ferromcp::engine::tasks::{Party, StoreError, TaskStatus};
 use ferromcp::store::SqliteTaskStore;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Barrier;
 
 #[test]
 fn tasks_outlive_the_store_and_open_ones_fail() {
@@ -109,4 +110,39 @@ fn other_files_are_left_alone() {
     assert_eq!(std::fs::read_to_string(file.path()).expect("a file"), text);
     let missing = file.0.path().join("no/such/folder/tasks.db");
     assert!(matches!(SqliteTaskStore::open(&missing, "a", now()), Err(StoreError::Unavailable(_))));
+}
+
+#[test]
+fn a_file_of_the_first_version_is_brought_up_to_date() {
+    let file = SqliteFile::default();
+    let now = now();
+    let store = file.open("a");
+    store.create(&task(1, now)).expect("a new id");
+    drop(store);
+    let connection = rusqlite::Connection::open(file.path()).expect("a file");
+    connection.execute_batch("DROP TABLE spent; PRAGMA user_version = 1").expect("as it was");
+    drop(connection);
+    let store = file.open("a");
+    assert!(store.get(&task(1, now).id, &CLIENT, now).expect("it can be read").is_some());
+    assert_eq!(store.spend("t", now + 1_000, now), Ok(true));
+    assert_eq!(store.spend("t", now + 1_000, now), Ok(false));
+    store.expire(now + 1_000).expect("it can be written");
+    assert_eq!(store.spend("t", now + 2_000, now + 1_000), Ok(true), "its time was over");
+}
+
+#[test]
+fn a_new_file_may_be_opened_by_several_at_once() {
+    for _ in 0..20 {
+        let file = SqliteFile::default();
+        let begin = Barrier::new(4);
+        std::thread::scope(|scope| {
+            for n in 0..4 {
+                let (file, begin) = (&file, &begin);
+                scope.spawn(move || {
+                    begin.wait();
+                    file.open(&n.to_string())
+                });
+            }
+        });
+    }
 }

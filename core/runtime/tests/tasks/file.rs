@@ -94,7 +94,8 @@ pub(crate) fn a_task_belongs_to_its_principal() {
     let open = |principal: Option<&str>| {
         let client = Client::open(server(&url(&folder)));
         let endpoint = client.server.endpoint();
-        let set = endpoint.with_engine(|engine| engine.set_principal(endpoint.stream(), principal));
+        let set =
+            endpoint.with_engine(|engine| engine.set_principal(endpoint.stream().expect("over pipes"), principal));
         set.expect("it runs").expect("an open stream");
         client
     };

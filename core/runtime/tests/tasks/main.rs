@@ -41,7 +41,10 @@ const TESTS: &[(&str, fn())] = tests! {
         another_process_cancels,
         a_server_that_goes_away_and_comes_back_loses_nothing,
         nobody_is_taken_for_gone_while_the_server_is_away,
-        a_task_of_a_killed_process_has_failed;
+        a_task_of_a_killed_process_has_failed,
+        a_state_opens_once_among_all_who_share_a_server,
+        a_state_opens_once_among_all_who_share_a_file,
+        a_state_does_not_open_while_the_server_is_away;
 };
 
 fn main() {

@@ -1,6 +1,7 @@
 //! The server of these tests, in this process or in one of its own.
 
 use crate::common;
+use ferromcp::engine::StateKey;
 use ferromcp::{Elicited, Server, TaskStoreOption, ToolCall, ToolError, ToolOutput};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,7 @@ pub(crate) fn server(store: &str) -> Server {
         .configure(|config| {
             // Others' tasks are looked up as often, so that the tests are quick.
             config.tasks.poll_ms = 100;
+            config.state_keys = vec![StateKey([7; 32])];
             config.tasks.lease_ms = number(LEASE).unwrap_or(config.tasks.lease_ms);
             config.limits.drain_ms = number(DRAIN).unwrap_or(config.limits.drain_ms);
         })
@@ -52,6 +54,10 @@ pub(crate) fn server(store: &str) -> Server {
         })
         .tool(task_tool("wait"), wait)
         .tool(task_tool("ask"), |call| match call.elicit("Who are you?", NAME)? {
+            Elicited::Accept(Name { name }) => Ok(ToolOutput::text(format!("Hello, {name}!"))),
+            Elicited::Decline | Elicited::Cancel => Ok(ToolOutput::text("Nobody.")),
+        })
+        .tool(common::tool("question"), |call| match call.elicit("Who are you?", NAME)? {
             Elicited::Accept(Name { name }) => Ok(ToolOutput::text(format!("Hello, {name}!"))),
             Elicited::Decline | Elicited::Cancel => Ok(ToolOutput::text("Nobody.")),
         })

@@ -1,10 +1,11 @@
-//! Tasks on a Redis server: each of several processes knows those of the others.
+//! Tasks on a Redis server: each of several processes knows those of the others, and what was used up there.
 
 use crate::peer::{Peer, text_of};
 use crate::redis_server::RedisServer;
 use crate::served::{Job, LEASE};
 use serde_json::{Value, json};
 use std::time::Duration;
+use tempfile::TempDir;
 
 fn is_news(message: &Value) -> bool {
     message["method"] == "notifications/tasks"
@@ -116,4 +117,66 @@ pub(crate) fn a_task_of_a_killed_process_has_failed() {
     let task = other.get_until(&id, "failed");
     assert_eq!(task["statusMessage"], "the server process that ran this task is gone");
     assert_eq!(legacy.expect(|message| message["id"] == waits)["error"]["code"], -32603);
+}
+
+/// Asks a process, and gives what the client brings back.
+fn asked_by(peer: &mut Peer) -> Value {
+    let round = peer.ask("tools/call", json!({"name": "question"}));
+    let result = &round["result"];
+    assert_eq!(result["resultType"], "input_required", "{round}");
+    let key = result["inputRequests"].as_object().and_then(|asked| asked.keys().next()).expect("a question").clone();
+    let responses = json!({key: {"action": "accept", "content": {"name": "Ada"}}});
+    json!({"name": "question", "requestState": result["requestState"], "inputResponses": responses})
+}
+
+fn expect_used(peer: &mut Peer, retry: &Value) {
+    let refused = peer.ask("tools/call", retry.clone());
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    assert!(refused["error"]["message"].as_str().is_some_and(|text| text.contains("used before")), "{refused}");
+}
+
+fn expect_once(store: &str) {
+    let (mut one, mut other) = (Peer::start(store), Peer::start(store));
+    for _ in 0..3 {
+        let retry = asked_by(&mut one);
+        assert_eq!(text_of(&other.ask("tools/call", retry.clone())["result"]), "Hello, Ada!");
+        expect_used(&mut one, &retry);
+        expect_used(&mut other, &retry);
+    }
+    // At the same time, one of them is the first.
+    let retry = asked_by(&mut one);
+    let sent = [one.send("tools/call", retry.clone()), other.send("tools/call", retry.clone())];
+    let answers = [one.expect(|message| message["id"] == sent[0]), other.expect(|message| message["id"] == sent[1])];
+    assert_eq!(answers.iter().filter(|answer| answer["result"].is_object()).count(), 1, "{answers:?}");
+    // A process that begins later knows it too.
+    expect_used(&mut Peer::start(store), &retry);
+}
+
+// requirement: mrtr-state-single-use
+pub(crate) fn a_state_opens_once_among_all_who_share_a_server() {
+    let redis = RedisServer::start();
+    expect_once(&redis.url());
+}
+
+// requirement: mrtr-state-single-use
+pub(crate) fn a_state_opens_once_among_all_who_share_a_file() {
+    let folder = TempDir::new().expect("a folder");
+    expect_once(&format!("sqlite:{}", folder.path().join("tasks.db").display()));
+}
+
+pub(crate) fn a_state_does_not_open_while_the_server_is_away() {
+    let mut redis = RedisServer::start();
+    let (mut one, mut other) = (Peer::start(&redis.url()), Peer::start(&redis.url()));
+    let retry = asked_by(&mut one);
+    // It has opened the store when it answers.
+    asked_by(&mut other);
+    redis.kill();
+    for peer in [&mut one, &mut other] {
+        assert_eq!(peer.ask("tools/call", retry.clone())["error"]["code"], -32603);
+        let round = peer.ask("tools/call", json!({"name": "question"}));
+        assert_eq!(round["result"]["resultType"], "input_required", "what brings no state needs no store");
+    }
+    redis.start_again();
+    assert_eq!(text_of(&other.ask("tools/call", retry.clone())["result"]), "Hello, Ada!");
+    expect_used(&mut one, &retry);
 }

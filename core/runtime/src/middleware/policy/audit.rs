@@ -93,7 +93,7 @@ impl Audit {
 
     /// Without a line end.
     fn line(&self, call: &CallFacts, outcome: &Outcome) -> serde_json::Result<String> {
-        let id: &RawValue = serde_json::from_str(call.request_id())?;
+        let id: &RawValue = serde_json::from_str(call.id_json())?;
         let client = call.client_info_json().and_then(|info| serde_json::from_str(info).ok());
         serde_json::to_string(&Line {
             time: iso_8601(call.unix_ms()),

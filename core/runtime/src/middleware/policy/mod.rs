@@ -122,7 +122,7 @@ impl Policy {
         self
     }
 
-    /// The middleware, the outermost first, for [`crate::StdioOptions::middleware`]. Opens the audit log.
+    /// The middleware, the outermost first, for [`crate::ServeOptions::middleware`]. Opens the audit log.
     ///
     /// # Errors
     /// [`Error::Engine`] with [`LocalError::Config`] for what can't be, [`Error::Io`] where the audit log can't be opened.
