@@ -13,8 +13,9 @@ soname=$(readelf -d "$built/libferromcp.so" | sed -n 's/.*(SONAME).*\[\(.*\)\].*
 # As `rustc --print native-static-libs` names them on Linux, without what every C program has.
 static_libs="-lpthread -ldl -lm"
 
-install -d "$to/include" "$to/lib/pkgconfig" "$to/lib/cmake/ferromcp"
+install -d "$to/include/ferromcp" "$to/lib/pkgconfig" "$to/lib/cmake/ferromcp"
 install -m 644 ffi-c/include/ferromcp.h ffi-c/include/ferromcp.hpp "$to/include"
+install -m 644 ffi-c/include/ferromcp/*.hpp "$to/include/ferromcp"
 install -m 755 "$built/libferromcp.so" "$to/lib/libferromcp.so.$version"
 ln -sf "libferromcp.so.$version" "$to/lib/$soname"
 ln -sf "$soname" "$to/lib/libferromcp.so"

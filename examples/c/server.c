@@ -91,7 +91,7 @@ static void ask(fmcp_call *call, void *user_data) {
     fmcp_answers *answers = NULL;
     fmcp_error *error = NULL;
     const fmcp_status status = fmcp_call_elicit(call, fmcp_text_of("Whom shall I greet?"), fmcp_text_of(SCHEMA),
-                                                fmcp_text_of("name"), &answers, &error);
+                                                fmcp_text_of("name"), -1, &answers, &error);
     if (status == FMCP_STATUS_OK && fmcp_answers_action(answers, 0) == FMCP_ACTION_ACCEPT) {
         /* The form that the user has filled in: {"name":...}. */
         fmcp_call_respond_text(call, fmcp_answers_content(answers, 0), NULL);

@@ -49,6 +49,19 @@
  * calls of a tool are, its definition says ("execution":{"taskSupport":"optional"}); fmcp_call_begin_task() makes one of a
  * call that runs. The handler is written as ever, and asks as ever. fmcp_server_set_task_store() says where tasks are kept.
  *
+ * Middleware. fmcp_server_add_middleware() puts two functions round every call of a handler: one looks at a call first and may
+ * refuse it, the other is told how it ended. They get an fmcp_call of their own, which is only looked at.
+ *
+ * Extensions. `capabilities` of the configuration declare them and `extraMethods` name their methods, which
+ * fmcp_server_set_delegate() serves. fmcp_server_on_notification() is told of their notifications, and fmcp_call_notify() sends
+ * them.
+ *
+ * HTTP. fmcp_server_run_http() listens and serves whoever comes. A program that has an HTTP server starts its fmcp_server with
+ * fmcp_server_start_carrier(), and hands on each request in three steps: fmcp_http_admit() looks at the head, fmcp_http_serve()
+ * takes the body (read at most fmcp_http_body_limit() bytes and one), and fmcp_http_next() gives the response part by part, until
+ * the last. Send each part at once. Freeing the fmcp_http before the last part says that the client is gone. fmcp_http_next()
+ * waits, or gives nothing and has a function of fmcp_http_on_ready() called when there is more.
+ *
  * User data. What a handler is called with may have a `destroy` function. It is called once, on any thread, when the data is
  * not needed any more. Where the function that takes the data fails, the data stays yours and is not destroyed.
  *
@@ -126,7 +139,7 @@ typedef enum {
     FMCP_STATUS_PROTOCOL = 2,
     // A defect in the library. The object that was worked on must not be used again, except to free it.
     FMCP_STATUS_PANIC = 3,
-    // The operating system refused something, or tasks can't be kept where they should be.
+    // The operating system refused something.
     FMCP_STATUS_IO = 4,
     // Not now: the call is answered, the server is not in this state, a limit is reached, the client takes no requests.
     FMCP_STATUS_STATE = 5,
@@ -142,6 +155,8 @@ typedef enum {
     // The client was asked, and gave no answer: an error of its own (fmcp_error_code() and fmcp_error_text() are its), one
     // that does not fit the question, or none in time.
     FMCP_STATUS_NO_ANSWER = 9,
+    // The store of tasks can't be opened.
+    FMCP_STATUS_TASK_STORE = 10,
 } fmcp_status;
 
 // What a call is for. Numbers are never reused.
@@ -227,6 +242,20 @@ typedef enum {
     FMCP_KIND_RESPONSE = 3,
 } fmcp_kind;
 
+// How a call ended, as middleware is told. Numbers are never reused.
+typedef enum {
+    // With a result.
+    FMCP_END_RESULT = 1,
+    // With a result that says that the tool failed.
+    FMCP_END_TOOL_ERROR = 2,
+    // With a JSON-RPC error.
+    FMCP_END_ERROR = 3,
+    // The client is asked, and the call comes again.
+    FMCP_END_INPUT_REQUIRED = 4,
+    // Nobody waits for its answer any more; fmcp_call_cancel_reason() says why.
+    FMCP_END_CANCELLED = 5,
+} fmcp_end;
+
 // How severe a log message is, as RFC 5424 has it. Numbers are never reused.
 typedef enum {
     // Detailed debugging information.
@@ -269,6 +298,13 @@ typedef struct fmcp_engine fmcp_engine;
 // What went wrong. Owned by whoever received it; freed with fmcp_error_free().
 typedef struct fmcp_error fmcp_error;
 
+// A request of HTTP and the response to it. See "HTTP" at the top of this file. Owned by whoever received it; freed with
+// fmcp_http_free().
+typedef struct fmcp_http fmcp_http;
+
+// A part of a response. Owned by whoever received it; freed with fmcp_http_part_free().
+typedef struct fmcp_http_part fmcp_http_part;
+
 // A JSON-RPC message. Owned by whoever received it; freed with fmcp_message_free().
 typedef struct fmcp_message fmcp_message;
 
@@ -309,9 +345,45 @@ typedef void (*fmcp_response_handler)(const fmcp_response *response, void *user_
 // Called once with user data that is not needed any more, on any thread.
 typedef void (*fmcp_destroy)(void *user_data);
 
+// One field of a request's head.
+typedef struct {
+    // Its name, in any case.
+    fmcp_text name;
+    // Its value, of any bytes.
+    fmcp_text value;
+} fmcp_http_header;
+
+// Called on any thread when fmcp_http_next() gave no part and should be asked again. It must return soon, and only tell
+// whoever asks. It may come without need, and once more while the request is freed.
+typedef void (*fmcp_http_ready)(void *user_data);
+
 // Answers a call, now or later. It may block: other requests go on meanwhile. It runs on threads of the library's, on
 // several at once. The call is the library's until the handler returns; fmcp_call_retain() makes it the handler's too.
 typedef void (*fmcp_call_handler)(fmcp_call *call, void *user_data);
+
+// What became of a call. The library makes it, and it lives until the function returns that it is given to; later versions may
+// have more at its end.
+typedef struct {
+    // How it ended.
+    fmcp_end end;
+    // Whether a middleware, or the policy, has refused it.
+    bool refused;
+    // The code with FMCP_END_ERROR, else 0.
+    int64_t error_code;
+    // Microseconds from the moment that the handler was to get it.
+    uint64_t duration_us;
+    // Bytes of the answer; 0 without one.
+    uint64_t bytes;
+    // The answer's main part, for a middleware that wants texts: the text of a text block or an error, else JSON. Else none.
+    fmcp_text text;
+} fmcp_call_outcome;
+
+// Is told what became of a call: after it, in a middleware. It runs on the thread that reads, so it must return soon.
+typedef void (*fmcp_after_handler)(const fmcp_call *call, const fmcp_call_outcome *outcome, void *user_data);
+
+// Is told of a notification. `params` is the JSON text of an object, or none, and lives until the function returns. It runs on
+// the thread that reads, so it must return soon.
+typedef void (*fmcp_notification_handler)(fmcp_text params, void *user_data);
 
 #ifdef __cplusplus
 extern "C" {
@@ -353,9 +425,11 @@ fmcp_call *fmcp_call_retain(fmcp_call *call);
 // does nothing.
 void fmcp_call_free(fmcp_call *call);
 
-// Answers with a text: a tool gives the model one block of it, a resource has it as its contents, a prompt says it as
-// the user.
-fmcp_status fmcp_call_respond_text(fmcp_call *call, fmcp_text text, fmcp_error **err);
+// Answers with a text: a tool gives the model one block of it, a resource has it as its contents, with the `mimeType` of its
+// definition, a prompt says it as the user.
+fmcp_status fmcp_call_respond_text(fmcp_call *call,
+                                   fmcp_text text,
+                                   fmcp_error **err);
 
 // Says that a tool failed, in a text that the model reads (a result with `isError`).
 fmcp_status fmcp_call_tool_error(fmcp_call *call, fmcp_text text, fmcp_error **err);
@@ -467,59 +541,77 @@ fmcp_status fmcp_call_boolean(const fmcp_call *call, const char *name, bool *val
 // The URI of a resource that is read, decoded; none for other calls. Lives as long as the call.
 fmcp_text fmcp_call_uri(const fmcp_call *call);
 
+// What is called: the name of the tool or prompt, or the URI of the resource, decoded; none for other methods that name
+// nothing. Lives as long as the call.
+fmcp_text fmcp_call_name(const fmcp_call *call);
+
 // Asks the user by a form, and waits for the answer; other calls go on meanwhile. Declining and closing the form are
 // answers. For handlers of the ready-made loop. FMCP_STATUS_SUSPENDED: return at once, the handler runs again.
 //
-// \param message what the user is asked
-// \param schema  the JSON Schema of the form: a flat object of primitive properties
-// \param key     as that of an fmcp_input_request, or none
-// \param out     where to write the answer, which has number 0; required
+// \param message    what the user is asked
+// \param schema     the JSON Schema of the form: a flat object of primitive properties
+// \param key        as that of an fmcp_input_request, or none
+// \param timeout_ms how long a client of an older revision has, 0 for ever, a negative number: as `outgoingTimeoutMs` of the
+//                   limits says. One of revision 2026-07-28 or later comes back in its own time
+// \param out        where to write the answer, which has number 0; required
 fmcp_status fmcp_call_elicit(fmcp_call *call,
                              fmcp_text message,
                              fmcp_text schema,
                              fmcp_text key,
+                             int64_t timeout_ms,
                              fmcp_answers **out,
                              fmcp_error **err);
 
 // Asks the user to visit a URL, for what must not go through the client: credentials, payments. Accepting means that the user
 // agreed to go there. As fmcp_call_elicit().
 //
-// \param message why the user should go there
-// \param url     where
-// \param key     as that of an fmcp_input_request, or none
-// \param out     where to write the answer, which has number 0; required
+// \param message    why the user should go there
+// \param url        where
+// \param key        as that of an fmcp_input_request, or none
+// \param timeout_ms as that of fmcp_call_elicit()
+// \param out        where to write the answer, which has number 0; required
 fmcp_status fmcp_call_elicit_url(fmcp_call *call,
                                  fmcp_text message,
                                  fmcp_text url,
                                  fmcp_text key,
+                                 int64_t timeout_ms,
                                  fmcp_answers **out,
                                  fmcp_error **err);
 
 // Asks the client's language model, and waits for what it says. As fmcp_call_elicit().
 //
 // \param params the JSON text of a `CreateMessageRequest`'s parameters: `messages`, `maxTokens`, and what else is wanted
-// \param key    as that of an fmcp_input_request, or none
-// \param out    where to write the answer, which has number 0 and a `CreateMessageResult`; required
+// \param key        as that of an fmcp_input_request, or none
+// \param timeout_ms as that of fmcp_call_elicit()
+// \param out        where to write the answer, which has number 0 and a `CreateMessageResult`; required
 fmcp_status fmcp_call_sample(fmcp_call *call,
                              fmcp_text params,
                              fmcp_text key,
+                             int64_t timeout_ms,
                              fmcp_answers **out,
                              fmcp_error **err);
 
 // Asks which folders and files the client works on. As fmcp_call_elicit().
 //
-// \param key as that of an fmcp_input_request, or none
-// \param out where to write the answer, which has number 0 and a `ListRootsResult`; required
-fmcp_status fmcp_call_list_roots(fmcp_call *call, fmcp_text key, fmcp_answers **out, fmcp_error **err);
+// \param key        as that of an fmcp_input_request, or none
+// \param timeout_ms as that of fmcp_call_elicit()
+// \param out        where to write the answer, which has number 0 and a `ListRootsResult`; required
+fmcp_status fmcp_call_list_roots(fmcp_call *call,
+                                 fmcp_text key,
+                                 int64_t timeout_ms,
+                                 fmcp_answers **out,
+                                 fmcp_error **err);
 
 // Asks several things in one round. As fmcp_call_elicit(); FMCP_STATUS_NO_ANSWER is about the first question that has none.
 //
-// \param requests what to ask
-// \param count    how many there are, at least one
-// \param out      where to write the answers, numbered in the order of `requests`; required
+// \param requests   what to ask
+// \param count      how many there are, at least one
+// \param timeout_ms as that of fmcp_call_elicit()
+// \param out        where to write the answers, numbered in the order of `requests`; required
 fmcp_status fmcp_call_ask(fmcp_call *call,
                           const fmcp_input_request *requests,
                           size_t count,
+                          int64_t timeout_ms,
                           fmcp_answers **out,
                           fmcp_error **err);
 
@@ -593,6 +685,10 @@ fmcp_text fmcp_call_input_responses(const fmcp_call *call);
 // The state that was given with fmcp_call_input_required(), as it was; none where none was given.
 fmcp_text fmcp_call_request_state(const fmcp_call *call);
 
+// Who has called, as far as that was verified: what fmcp_http_admit() or fmcp_engine_set_principal() was told. None over standard
+// input and output, over the library's own listener, and when the client is gone. Lives as long as the call.
+fmcp_text fmcp_call_principal(const fmcp_call *call);
+
 // True as soon as nobody waits for the answer: the client cancelled the request or is gone, or it ran too long. Work
 // that takes its time should look now and then, and stop.
 bool fmcp_call_is_cancelled(const fmcp_call *call);
@@ -600,6 +696,19 @@ bool fmcp_call_is_cancelled(const fmcp_call *call);
 // Why nobody waits for the answer, for a person: the client's own words where it gave some (`reason` of
 // `notifications/cancelled`). None as long as fmcp_call_is_cancelled() is false. Lives as long as the call.
 fmcp_text fmcp_call_cancel_reason(const fmcp_call *call);
+
+// Refuses a call, in a middleware's function that is called before the handler: that never hears of it. A tool's call is
+// answered with a tool error, whose text the model reads and acts upon; any other with the error -32603. fmcp_call_fail()
+// refuses with an error of one's own.
+//
+// \param text           why
+// \param retry_after_ms when it is worth trying again, in milliseconds from now: it is said in the text, and for programs as
+//                       `ferromcp/retryAfterMs` in the tool error's `_meta`, or `retryAfterMs` in the error's `data`. A
+//                       negative number says nothing
+fmcp_status fmcp_call_refuse(fmcp_call *call,
+                             fmcp_text text,
+                             int64_t retry_after_ms,
+                             fmcp_error **err);
 
 // The id of the task that this call is; none where it is none, or over. A call is one from its beginning where its tool's
 // definition says so (`execution.taskSupport`) and its client takes tasks, or becomes one by fmcp_call_begin_task(). Lives as
@@ -648,6 +757,15 @@ fmcp_status fmcp_call_log_json(fmcp_call *call, int32_t level, fmcp_text logger,
 // \param method its method
 // \param params the JSON text of an object, or none
 fmcp_status fmcp_call_notify(fmcp_call *call, fmcp_text method, fmcp_text params, fmcp_error **err);
+
+// Over HTTP, ends the connection on which a client of revision 2025-11-25 or earlier waits for the answer, and not the call: the
+// client comes back for it, and gets what was sent meanwhile. For calls that take minutes, so that nothing on the way has to
+// hold a connection for so long. Where there is no such connection nothing happens.
+//
+// \param closed where to write whether there was one; or NULL
+fmcp_status fmcp_call_close_sse_stream(fmcp_call *call,
+                                       bool *closed,
+                                       fmcp_error **err);
 
 // Sends the client a request of any method and returns at once; the handler gets the answer, once. In an own loop
 // fmcp_engine_poll() calls it. FMCP_STATUS_STATE where this client takes no requests: in revision 2026-07-28 none does.
@@ -830,6 +948,13 @@ fmcp_status fmcp_engine_enable_prompt(fmcp_engine *engine,
 // Says that a resource has changed: clients that watch it are told.
 fmcp_status fmcp_engine_resource_updated(fmcp_engine *engine, fmcp_text uri, fmcp_error **err);
 
+// Says that a visit to a URL is complete: the client that was asked for it under this elicitationId is told, once; where none
+// was, nobody is (2025-11-25 client/elicitation, "Completion Notifications for URL Mode Elicitation"). The call that asked may be
+// over.
+fmcp_status fmcp_engine_complete_elicitation(fmcp_engine *engine,
+                                             fmcp_text elicitation_id,
+                                             fmcp_error **err);
+
 // What is to be done or known; FMCP_EVENT_NONE for NULL.
 fmcp_event fmcp_output_event(const fmcp_output *output);
 
@@ -882,6 +1007,98 @@ fmcp_text fmcp_error_capability(const fmcp_error *error);
 // Frees an error. NULL does nothing.
 void fmcp_error_free(fmcp_error *error);
 
+// Looks at the head of a request that reached the program: the first of three steps, before the body is read. Whatever the
+// client sent is fine here: what it may not do is in the response. fmcp_http_serve() is the second step, fmcp_http_next() the
+// third.
+//
+// \param server       started with fmcp_server_start_carrier(), or with a listener of its own beside the program's
+// \param method       as the client wrote it
+// \param target       the path, with the query behind a question mark
+// \param headers      the fields of the head, in their order; with HTTP/2 `:authority` as `Host`. NULL where count is 0
+// \param header_count how many there are
+// \param principal    who is behind the request, as far as you have verified it: any name that is the same whenever it is the
+//                     same principal; none where nobody is known
+// \param out          where to write the request; required
+fmcp_status fmcp_http_admit(fmcp_server *server,
+                            fmcp_text method,
+                            fmcp_text target,
+                            const fmcp_http_header *headers,
+                            size_t header_count,
+                            fmcp_text principal,
+                            fmcp_http **out,
+                            fmcp_error **err);
+
+// How many bytes the body may have. 0: none is to be read, because the method has none or the head was refused; where a
+// client sends one all the same, close the connection after the response.
+size_t fmcp_http_body_limit(const fmcp_http *http);
+
+// Serves a request, once. A body of more bytes than fmcp_http_body_limit() is answered with 413, so one byte more is all that
+// has to be read of it. It does not wait: fmcp_http_next() brings the response, also where the head was refused.
+//
+// \param body   the whole body; NULL where length is 0
+// \param length how many bytes it has
+fmcp_status fmcp_http_serve(fmcp_http *http,
+                            const uint8_t *body,
+                            size_t length,
+                            fmcp_error **err);
+
+// Waits for the next part of the response. The first has a status and header fields; fmcp_http_part_is_last() tells the last,
+// after which this gives FMCP_STATUS_STATE. A stream may be silent for as long as `keepAliveMs`, and last for days.
+//
+// \param timeout_ms how long to wait: 0 not at all, a negative number for ever
+// \param out        where to write the part, or NULL where there is none in time; required
+fmcp_status fmcp_http_next(fmcp_http *http,
+                           int64_t timeout_ms,
+                           fmcp_http_part **out,
+                           fmcp_error **err);
+
+// Sets what is called when fmcp_http_next() gave no part and should be asked again: for programs that don't wait in it. A
+// second one takes the first one's place.
+//
+// \param function  what is called; required
+// \param user_data passed to the function; taken over on FMCP_STATUS_OK only
+// \param destroy   called with user_data at its end, or NULL
+fmcp_status fmcp_http_on_ready(fmcp_http *http,
+                               fmcp_http_ready function,
+                               void *user_data,
+                               fmcp_destroy destroy,
+                               fmcp_error **err);
+
+// Frees a request. Before the last part it says that the client is gone: a request of revision 2026-07-28 or later is cancelled
+// by that, an older one goes on without the connection. NULL does nothing.
+void fmcp_http_free(fmcp_http *http);
+
+// The status code, in the first part; 0 in every other.
+int32_t fmcp_http_part_status(const fmcp_http_part *part);
+
+// How many header fields there are, in the first part; 0 in every other. What HTTP/1.1 says of the message itself is not among
+// them: a first part that is the last too has its whole body, so `Content-Length` is the body's length (a response with status
+// 204 has none); else the body comes in pieces.
+size_t fmcp_http_part_header_count(const fmcp_http_part *part);
+
+// The name of a header field, in lower case; none where there is no such field. Lives as long as the part.
+//
+// \param at the field's number, from 0
+fmcp_text fmcp_http_part_header_name(const fmcp_http_part *part, size_t at);
+
+// The value of a header field; none where there is no such field. Lives as long as the part.
+//
+// \param at the field's number, from 0
+fmcp_text fmcp_http_part_header_value(const fmcp_http_part *part, size_t at);
+
+// Bytes of the body, which are to be sent at once; none where this part has none. Lives as long as the part.
+fmcp_text fmcp_http_part_body(const fmcp_http_part *part);
+
+// Whether nothing follows.
+bool fmcp_http_part_is_last(const fmcp_http_part *part);
+
+// Whether the response was given up: it is not complete, and its connection is to be broken off, so that the client sees it.
+// Such a part is the last, and may be the first.
+bool fmcp_http_part_is_aborted(const fmcp_http_part *part);
+
+// Frees a part. NULL does nothing.
+void fmcp_http_part_free(fmcp_http_part *part);
+
 // Reads one JSON-RPC message out of `len` bytes of UTF-8 JSON text; blanks and line ends around it are fine. On success
 // `*out` is a new message. On FMCP_STATUS_PROTOCOL the error says what the peer should be told.
 //
@@ -913,6 +1130,21 @@ fmcp_text fmcp_message_error(const fmcp_message *message);
 // Frees a message, and with it every text that was asked from it. NULL does nothing.
 void fmcp_message_free(fmcp_message *message);
 
+// Adds a page that a host shows beside a tool (extension `io.modelcontextprotocol/ui`), as a resource that needs no handler, and
+// declares the extension. A tool points at it in its definition: `"_meta":{"ui":{"resourceUri":"ui://..."}}`. Clients without the
+// extension don't see the page, so the tool says in its content what it shows. The server must not run yet.
+//
+// \param uri  begins with ui://
+// \param name what lists of resources call it
+// \param html the page. Hosts may keep it, so what changes belongs into the tool's result.
+// \param ui   the JSON text of what the page needs of its host (`csp`, `permissions`, ...), or none
+fmcp_status fmcp_server_add_app_view(fmcp_server *server,
+                                     fmcp_text uri,
+                                     fmcp_text name,
+                                     fmcp_text html,
+                                     fmcp_text ui,
+                                     fmcp_error **err);
+
 // Makes a server of this name and version, without tools, that can log; everything else is as the defaults say.
 //
 // \param out where to write the new server; required
@@ -920,8 +1152,8 @@ fmcp_status fmcp_server_new(fmcp_text name, fmcp_text version, fmcp_server **out
 
 // Makes a server from a configuration: a JSON object with `info` (an `Implementation`: name and version), and, all
 // optional, `instructions`, `capabilities`, `revisions`, `pageSize`, `cache`, `outputValidation`, `identify`, `delegate`,
-// `delegateRefusals`, `extraMethods`, `catalogue`, `stateKeys`, `tasks` and `limits`. `capabilities` should say
-// `"logging":{}` where handlers log.
+// `delegateRefusals`, `extraMethods`, `catalogue`, `stateKeys`, `tasks` and `limits`. Where it has no
+// `capabilities` handlers may log, as with fmcp_server_new(); one that has them says `"logging":{}` in it.
 //
 // \param out where to write the new server; required
 fmcp_status fmcp_server_from_config(fmcp_text config,
@@ -1046,6 +1278,13 @@ fmcp_status fmcp_server_remove_prompt(fmcp_server *server, fmcp_text name, fmcp_
 // Says that a resource has changed: clients that watch it are told.
 fmcp_status fmcp_server_resource_updated(fmcp_server *server, fmcp_text uri, fmcp_error **err);
 
+// Says that a visit to a URL is complete: the client that was asked for it under this elicitationId is told, once; where none
+// was, nobody is (2025-11-25 client/elicitation, "Completion Notifications for URL Mode Elicitation"). The call that asked may be
+// over.
+fmcp_status fmcp_server_complete_elicitation(fmcp_server *server,
+                                             fmcp_text elicitation_id,
+                                             fmcp_error **err);
+
 // Frees a server. One that runs is stopped first, as by fmcp_server_stop(). User data of handlers is destroyed before this
 // returns, but for handlers that are still inside a call. NULL does nothing.
 void fmcp_server_free(fmcp_server *server);
@@ -1071,6 +1310,75 @@ fmcp_status fmcp_server_enable_resource_template(fmcp_server *server,
 
 // Shows a prompt to clients, or hides it. As fmcp_server_enable_tool().
 fmcp_status fmcp_server_enable_prompt(fmcp_server *server, fmcp_text name, bool enabled, fmcp_error **err);
+
+// Listens and serves whoever comes over HTTP (Streamable HTTP; clients of every revision at one address), and returns when
+// fmcp_server_stop() was called. Where the address can't be had, it is FMCP_STATUS_IO. Which page or name may use the server, the
+// options say: without any, only what runs on this machine. Standard output stays the program's.
+//
+// \param options a JSON object, or none for the defaults. Members of the listener: `host` ("127.0.0.1"), `port` (8000; 0 for any
+//                that is free), `maxConnections`, `headerTimeoutMs`, `bodyTimeoutMs`, `shutdownMs`, `announce` (true: one line on
+//                standard error, "Listening on http://127.0.0.1:8000/mcp"). Of HTTP: those of fmcp_server_start_carrier(), with
+//                `path` "/mcp". Beside them those of fmcp_server_run_stdio()
+fmcp_status fmcp_server_run_http(fmcp_server *server,
+                                 fmcp_text options,
+                                 fmcp_error **err);
+
+// The same without waiting: fmcp_server_wait() does. It listens already when this returns.
+//
+// \param options as of fmcp_server_run_http()
+fmcp_status fmcp_server_start_http(fmcp_server *server, fmcp_text options, fmcp_error **err);
+
+// Starts a server that listens to nothing, and returns: for a program that has an HTTP server. It brings each request with
+// fmcp_http_admit(). fmcp_server_stop() ends it.
+//
+// \param options a JSON object, or none for the defaults: `path` ("/mcp"; null: any, where the program has chosen it already),
+//                `allowedHosts`, `allowedOrigins`, `sessions`, `sessionIdleMs`, `sessionMaxMs`, `maxSessions`, `keepAliveMs`,
+//                `strictAccept`, `maxBodyBytes`, `jsonResponse`, `legacySse`, `retryMs`, `maxEvents`, `maxEventBytes`,
+//                `maxBacklogBytes`, `cluster`, `clusterName`. Beside them those of fmcp_server_run_stdio()
+fmcp_status fmcp_server_start_carrier(fmcp_server *server,
+                                      fmcp_text options,
+                                      fmcp_error **err);
+
+// What a server listens on: address and port, for example "127.0.0.1:8000". None where it does not listen. Lives as long as the
+// server.
+fmcp_text fmcp_server_address(const fmcp_server *server);
+
+// The port that a server listens on: the one that was found where `port` was 0. 0 where it does not listen.
+uint16_t fmcp_server_port(const fmcp_server *server);
+
+// Puts two functions round every call of a handler: tools, resources, prompts, completions, methods of extensions. What is
+// added first is the outermost; the policy is outside of all. What the library answers by itself does not come here: lists,
+// arguments that do not fit. Both functions get the call to look at: fmcp_call_method(), fmcp_call_name(),
+// fmcp_call_arguments() and the others that read; fmcp_call_key() is the same in both. The server must not run yet.
+//
+// \param before     called before the handler, on its thread; may refuse the call by fmcp_call_refuse() or fmcp_call_fail(),
+//                   and lets it in if it does not. May be NULL
+// \param after      called when a call has ended that `before` let in or was not asked about, be it refused further in; a
+//                   moment after the answer. May be NULL where `before` is not
+// \param wants_text whether `after` wants texts of answers, which are copied for it
+// \param user_data  passed to both, which run on several threads; taken over on FMCP_STATUS_OK only
+// \param destroy    called with user_data when the server is freed and neither function runs any more; or NULL
+fmcp_status fmcp_server_add_middleware(fmcp_server *server,
+                                       fmcp_call_handler before,
+                                       fmcp_after_handler after,
+                                       bool wants_text,
+                                       void *user_data,
+                                       fmcp_destroy destroy,
+                                       fmcp_error **err);
+
+// Sets what is told of each notification of a method that is none of MCP, as extensions bring them. In the place of an earlier
+// one of this method, which is destroyed. At any time.
+//
+// \param method    the notification's method
+// \param handler   what is told; required
+// \param user_data passed to the handler; taken over on FMCP_STATUS_OK only
+// \param destroy   called with user_data when the server is freed and the handler does not run any more; or NULL
+fmcp_status fmcp_server_on_notification(fmcp_server *server,
+                                        fmcp_text method,
+                                        fmcp_notification_handler handler,
+                                        void *user_data,
+                                        fmcp_destroy destroy,
+                                        fmcp_error **err);
 
 // Serves the client at standard input and output, and returns when it is gone or fmcp_server_stop() was called. From its
 // start on, whatever the process prints to standard output goes to standard error, for the rest of the process: the way to
@@ -1109,7 +1417,7 @@ fmcp_status fmcp_server_stop(fmcp_server *server, fmcp_error **err);
 
 // Says where tasks are kept: "memory", which is the default, in this process alone; "sqlite:PATH", a file that survives it and
 // that processes of one machine may share; "redis://HOST:PORT/DATABASE", a server for many machines. The server must not
-// run yet. The store is opened when it starts, which fails with FMCP_STATUS_IO where that can't be done.
+// run yet. The store is opened when it starts, which fails with FMCP_STATUS_TASK_STORE where that can't be done.
 fmcp_status fmcp_server_set_task_store(fmcp_server *server,
                                        fmcp_text url,
                                        fmcp_error **err);

@@ -21,7 +21,7 @@ pub enum Status {
     Protocol = 2,
     /// A defect in the library. The object that was worked on must not be used again, except to free it.
     Panic = 3,
-    /// The operating system refused something, or tasks can't be kept where they should be.
+    /// The operating system refused something.
     Io = 4,
     /// Not now: the call is answered, the server is not in this state, a limit is reached, the client takes no requests.
     State = 5,
@@ -37,6 +37,8 @@ pub enum Status {
     /// The client was asked, and gave no answer: an error of its own (fmcp_error_code() and fmcp_error_text() are its), one
     /// that does not fit the question, or none in time.
     NoAnswer = 9,
+    /// The store of tasks can't be opened.
+    TaskStore = 10,
 }
 
 /// What went wrong. Owned by whoever received it; freed with fmcp_error_free().
@@ -122,7 +124,8 @@ impl From<runtime::Error> for Error {
         let text = error.to_string();
         match error {
             runtime::Error::Engine(error) => error.into(),
-            runtime::Error::Io(_) | runtime::Error::Store(_) => Self::new(Status::Io, text),
+            runtime::Error::Io(_) => Self::new(Status::Io, text),
+            runtime::Error::TaskStore(_) => Self::new(Status::TaskStore, text),
             runtime::Error::Panicked => Self::panic(&text),
             // A forked child, standard streams that are taken: and what may come, is about the moment.
             _ => Self::state(text),

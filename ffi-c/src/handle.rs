@@ -144,6 +144,16 @@ pub(crate) unsafe fn text<'a>(text: Text, what: &str) -> Result<&'a str, Error> 
     unsafe { optional_text(text, what) }?.ok_or_else(|| Error::argument(format!("{what} is NULL")))
 }
 
+/// Bytes of the caller's in the shape of a text, of any encoding; none are empty ones. `what` is the parameter's name.
+///
+/// # Safety
+/// As [`optional_text`].
+pub(crate) unsafe fn bytes<'a>(text: Text, what: &str) -> Result<&'a [u8], Error> {
+    // SAFETY: passed on from our caller.
+    let bytes = unsafe { array(text.data.cast(), text.len) };
+    bytes.ok_or_else(|| Error::argument(format!("{what}: data is NULL, or len larger than any object")))
+}
+
 /// The text of a zero-terminated string, without its zero; [`Text::NONE`] for null.
 ///
 /// # Safety

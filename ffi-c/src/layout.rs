@@ -10,7 +10,9 @@ use crate::call::read::CallTarget;
 use crate::call::tell::LogLevel;
 use crate::engine::output::{Diagnostic, Event};
 use crate::error::Status;
+use crate::http::HttpHeader;
 use crate::message::Kind;
+use crate::server::middleware::{CallOutcome, End};
 use crate::server::waiting::Outcome;
 use crate::text::Text;
 use std::fmt::Write as _;
@@ -45,6 +47,18 @@ fn assertions() -> String {
     say("offsetof(fmcp_input_request, key)", pointers(offset_of!(InputRequest, key)));
     say("offsetof(fmcp_input_request, method)", pointers(offset_of!(InputRequest, method)));
     say("offsetof(fmcp_input_request, params)", pointers(offset_of!(InputRequest, params)));
+    say("sizeof(fmcp_http_header)", pointers(size_of::<HttpHeader>()));
+    say("offsetof(fmcp_http_header, name)", pointers(offset_of!(HttpHeader, name)));
+    say("offsetof(fmcp_http_header, value)", pointers(offset_of!(HttpHeader, value)));
+    // Its numbers have one size everywhere; what is made of words comes last.
+    let words = size_of::<CallOutcome>() - offset_of!(CallOutcome, text);
+    say("sizeof(fmcp_call_outcome)", format!("{} + {}", offset_of!(CallOutcome, text), pointers(words)));
+    say("offsetof(fmcp_call_outcome, end)", offset_of!(CallOutcome, end).to_string());
+    say("offsetof(fmcp_call_outcome, refused)", offset_of!(CallOutcome, refused).to_string());
+    say("offsetof(fmcp_call_outcome, error_code)", offset_of!(CallOutcome, error_code).to_string());
+    say("offsetof(fmcp_call_outcome, duration_us)", offset_of!(CallOutcome, duration_us).to_string());
+    say("offsetof(fmcp_call_outcome, bytes)", offset_of!(CallOutcome, bytes).to_string());
+    say("offsetof(fmcp_call_outcome, text)", offset_of!(CallOutcome, text).to_string());
     macro_rules! enums {
         ($($name:literal $prefix:literal $kind:ident { $($variant:ident)* })*) => {$(
             say(concat!("sizeof(", $name, ")"), size_of::<$kind>().to_string());
@@ -53,7 +67,7 @@ fn assertions() -> String {
     }
     enums! {
         "fmcp_status" "FMCP_STATUS_" Status {
-            Ok InvalidArgument Protocol Panic Io State Suspended Cancelled CapabilityNotDeclared NoAnswer
+            Ok InvalidArgument Protocol Panic Io State Suspended Cancelled CapabilityNotDeclared NoAnswer TaskStore
         }
         "fmcp_kind" "FMCP_KIND_" Kind { None Request Notification Response }
         "fmcp_target" "FMCP_TARGET_" CallTarget {
@@ -63,6 +77,7 @@ fn assertions() -> String {
         "fmcp_outcome" "FMCP_OUTCOME_" Outcome { None Result Error TimedOut Closed Invalid }
         "fmcp_action" "FMCP_ACTION_" Action { None Accept Decline Cancel }
         "fmcp_reentry" "FMCP_REENTRY_" Reentry { Replay Held }
+        "fmcp_end" "FMCP_END_" End { Result ToolError Error InputRequired Cancelled }
         "fmcp_event" "FMCP_EVENT_" Event {
             None Transmit Call Cancelled Notification Initialized Subscribed Unsubscribed Diagnostic Drained
             Answers TaskBegun

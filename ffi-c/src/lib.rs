@@ -6,8 +6,8 @@
 //!
 //! Reading order: [`guard`] (every export runs inside it), [`handle`] (the only place where a raw pointer becomes a
 //! reference), [`error`], [`text`], then one file or folder for each kind of object: [`call`] (what both styles have in
-//! common), [`answers`] (what a client that was asked has said), [`server`] (handlers and the ready-made loop), [`engine`]
-//! (a loop of the caller's own), [`message`].
+//! common), [`answers`] (what a client that was asked has said), [`server`] (handlers and the ready-made loop), [`http`]
+//! (requests that the caller's own HTTP server brings), [`engine`] (a loop of the caller's own), [`message`].
 
 // The contract for pointers is the same for every export and stands in the header's prose; a "# Safety" heading in each
 // comment would be copied into the header, where the word means nothing.
@@ -22,6 +22,7 @@ pub mod error;
 mod guard;
 mod handle;
 pub mod handler;
+pub mod http;
 #[cfg(test)]
 mod layout;
 pub mod message;

@@ -139,7 +139,9 @@ for name in server later tasks; do
     run "$name (static)" "$out/$name-static"
 done
 if have c++; then
-    try door "$cpp" ffi-c/tests/cpp/door.cpp
+    for source in ffi-c/tests/cpp/*.cpp; do
+        try "cpp_$(basename "$source" .cpp)" "$cpp" "$source"
+    done
 else
     skip "the C++ tests" "no c++"
 fi
@@ -151,7 +153,7 @@ mkdir -p "$out/examples"
 if have pkg-config && have c++; then
     flags=$(PKG_CONFIG_PATH="$installed/lib/pkgconfig" pkg-config --cflags --libs ferromcp)
     rpath="-Wl,-rpath,$installed/lib"
-    for name in server own_loop; do
+    for name in server own_loop tasks; do
         run "C example $name (pkg-config)" cc -std=c99 -D_POSIX_C_SOURCE=200809L $warnings -g $sanitize "examples/c/$name.c" \
             -o "$out/examples/c_$name" $flags $rpath
         run "C++ example $name (pkg-config)" c++ -std=c++17 $warnings -g $sanitize "examples/cpp/$name.cpp" \

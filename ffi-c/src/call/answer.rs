@@ -9,8 +9,8 @@ use crate::handle;
 use crate::text::Text;
 use ferromcp_engine::{PeerError, Reply, Target};
 
-/// Answers with a text: a tool gives the model one block of it, a resource has it as its contents, a prompt says it as
-/// the user.
+/// Answers with a text: a tool gives the model one block of it, a resource has it as its contents, with the `mimeType` of its
+/// definition, a prompt says it as the user.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fmcp_call_respond_text(call: *mut Call, text: Text, err: *mut *mut Error) -> Status {
     let body = || {
@@ -18,8 +18,13 @@ pub unsafe extern "C" fn fmcp_call_respond_text(call: *mut Call, text: Text, err
         let (call, text) = unsafe { (handle::required(call, "call")?, handle::text(text, "text")?) };
         match call.request.target {
             Target::Resource(_) | Target::Template { .. } => {
-                let (uri, text) = (json_string(&arguments::uri(call))?, json_string(text)?);
-                call.respond(Reply::Contents(&format!(r#"[{{"uri":{uri},"text":{text}}}]"#)))
+                let uri = arguments::uri(call);
+                let mime_type = match call.line.resource_mime_type(&uri)? {
+                    Some(name) => format!(r#""mimeType":{},"#, json_string(&name)?),
+                    None => String::new(),
+                };
+                let (uri, text) = (json_string(&uri)?, json_string(text)?);
+                call.respond(Reply::Contents(&format!(r#"[{{"uri":{uri},{mime_type}"text":{text}}}]"#)))
             }
             Target::Prompt(_) => {
                 let text = json_string(text)?;

@@ -115,6 +115,21 @@ pub unsafe extern "C" fn fmcp_call_uri(call: *const Call) -> Text {
     })
 }
 
+/// What is called: the name of the tool or prompt, or the URI of the resource, decoded; none for other methods that name
+/// nothing. Lives as long as the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_call_name(call: *const Call) -> Text {
+    guard::value(Text::NONE, || {
+        // SAFETY: a live call or null, by the header's contract.
+        let call = unsafe { handle::borrow(call) };
+        let named = call.and_then(|call| {
+            let params = call.request.params_json()?;
+            Some((call, member(params, "name").or_else(|| member(params, "uri"))?))
+        });
+        named.and_then(|(call, name)| decoded(call, name).ok()).unwrap_or(Text::NONE)
+    })
+}
+
 /// The URI as our own code needs it.
 pub(super) fn uri(call: &Call) -> String {
     let uri = call.request.params_json().and_then(|params| member(params, "uri"));

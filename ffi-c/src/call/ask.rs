@@ -40,16 +40,19 @@ pub enum Reentry {
 /// Asks the user by a form, and waits for the answer; other calls go on meanwhile. Declining and closing the form are
 /// answers. For handlers of the ready-made loop. FMCP_STATUS_SUSPENDED: return at once, the handler runs again.
 ///
-/// \param message what the user is asked
-/// \param schema  the JSON Schema of the form: a flat object of primitive properties
-/// \param key     as that of an fmcp_input_request, or none
-/// \param out     where to write the answer, which has number 0; required
+/// \param message    what the user is asked
+/// \param schema     the JSON Schema of the form: a flat object of primitive properties
+/// \param key        as that of an fmcp_input_request, or none
+/// \param timeout_ms how long a client of an older revision has, 0 for ever, a negative number: as `outgoingTimeoutMs` of the
+///                   limits says. One of revision 2026-07-28 or later comes back in its own time
+/// \param out        where to write the answer, which has number 0; required
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fmcp_call_elicit(
     call: *mut Call,
     message: Text,
     schema: Text,
     key: Text,
+    timeout_ms: i64,
     out: *mut *mut Answers,
     err: *mut *mut Error,
 ) -> Status {
@@ -61,22 +64,24 @@ pub unsafe extern "C" fn fmcp_call_elicit(
         Ok(format!(r#"{{"message":{},"requestedSchema":{schema}}}"#, json_string(message)?))
     };
     // SAFETY: passed on from our caller.
-    unsafe { ask_one(call, "elicitation/create", params, key, out, err) }
+    unsafe { ask_one(call, "elicitation/create", params, key, timeout_ms, out, err) }
 }
 
 /// Asks the user to visit a URL, for what must not go through the client: credentials, payments. Accepting means that the user
 /// agreed to go there. As fmcp_call_elicit().
 ///
-/// \param message why the user should go there
-/// \param url     where
-/// \param key     as that of an fmcp_input_request, or none
-/// \param out     where to write the answer, which has number 0; required
+/// \param message    why the user should go there
+/// \param url        where
+/// \param key        as that of an fmcp_input_request, or none
+/// \param timeout_ms as that of fmcp_call_elicit()
+/// \param out        where to write the answer, which has number 0; required
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fmcp_call_elicit_url(
     call: *mut Call,
     message: Text,
     url: Text,
     key: Text,
+    timeout_ms: i64,
     out: *mut *mut Answers,
     err: *mut *mut Error,
 ) -> Status {
@@ -86,53 +91,59 @@ pub unsafe extern "C" fn fmcp_call_elicit_url(
         Ok(format!(r#"{{"mode":"url","message":{},"url":{}}}"#, json_string(message)?, json_string(url)?))
     };
     // SAFETY: passed on from our caller.
-    unsafe { ask_one(call, "elicitation/create", params, key, out, err) }
+    unsafe { ask_one(call, "elicitation/create", params, key, timeout_ms, out, err) }
 }
 
 /// Asks the client's language model, and waits for what it says. As fmcp_call_elicit().
 ///
 /// \param params the JSON text of a `CreateMessageRequest`'s parameters: `messages`, `maxTokens`, and what else is wanted
-/// \param key    as that of an fmcp_input_request, or none
-/// \param out    where to write the answer, which has number 0 and a `CreateMessageResult`; required
+/// \param key        as that of an fmcp_input_request, or none
+/// \param timeout_ms as that of fmcp_call_elicit()
+/// \param out        where to write the answer, which has number 0 and a `CreateMessageResult`; required
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fmcp_call_sample(
     call: *mut Call,
     params: Text,
     key: Text,
+    timeout_ms: i64,
     out: *mut *mut Answers,
     err: *mut *mut Error,
 ) -> Status {
     // SAFETY: readable bytes, by the header's contract.
     let params = || Ok(unsafe { handle::text(params, "params") }?.to_owned());
     // SAFETY: passed on from our caller.
-    unsafe { ask_one(call, "sampling/createMessage", params, key, out, err) }
+    unsafe { ask_one(call, "sampling/createMessage", params, key, timeout_ms, out, err) }
 }
 
 /// Asks which folders and files the client works on. As fmcp_call_elicit().
 ///
-/// \param key as that of an fmcp_input_request, or none
-/// \param out where to write the answer, which has number 0 and a `ListRootsResult`; required
+/// \param key        as that of an fmcp_input_request, or none
+/// \param timeout_ms as that of fmcp_call_elicit()
+/// \param out        where to write the answer, which has number 0 and a `ListRootsResult`; required
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fmcp_call_list_roots(
     call: *mut Call,
     key: Text,
+    timeout_ms: i64,
     out: *mut *mut Answers,
     err: *mut *mut Error,
 ) -> Status {
     // SAFETY: passed on from our caller.
-    unsafe { ask_one(call, "roots/list", || Ok("{}".to_owned()), key, out, err) }
+    unsafe { ask_one(call, "roots/list", || Ok("{}".to_owned()), key, timeout_ms, out, err) }
 }
 
 /// Asks several things in one round. As fmcp_call_elicit(); FMCP_STATUS_NO_ANSWER is about the first question that has none.
 ///
-/// \param requests what to ask
-/// \param count    how many there are, at least one
-/// \param out      where to write the answers, numbered in the order of `requests`; required
+/// \param requests   what to ask
+/// \param count      how many there are, at least one
+/// \param timeout_ms as that of fmcp_call_elicit()
+/// \param out        where to write the answers, numbered in the order of `requests`; required
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fmcp_call_ask(
     call: *mut Call,
     requests: *const InputRequest,
     count: usize,
+    timeout_ms: i64,
     out: *mut *mut Answers,
     err: *mut *mut Error,
 ) -> Status {
@@ -140,7 +151,7 @@ pub unsafe extern "C" fn fmcp_call_ask(
         // SAFETY: a live call or null, and readable requests, by the header's contract.
         let (call, requests) = unsafe { (handle::required(call, "call")?, read(requests, count)?) };
         handle::wanted(out, "out")?;
-        let answers = call.ask(&requests)?;
+        let answers = call.ask(&requests, u64::try_from(timeout_ms).ok())?;
         // SAFETY: checked for null above, and writable by the header's contract.
         unsafe { handle::give(out, answers) };
         Ok(())
@@ -203,9 +214,9 @@ enum Begun {
 }
 
 impl Call {
-    fn ask(&self, requests: &[engine::InputRequest<'_>]) -> Result<Answers, Error> {
+    fn ask(&self, requests: &[engine::InputRequest<'_>], timeout_ms: Option<u64>) -> Result<Answers, Error> {
         self.check_open()?;
-        match self.asked(self.line.ask(self.request.key, requests))? {
+        match self.asked(self.line.ask(self.request.key, requests, timeout_ms))? {
             Answered::Answers(answers) => {
                 for answer in &answers {
                     if let Err(error) = answer {
@@ -257,6 +268,7 @@ unsafe fn ask_one(
     method: &str,
     params: impl FnOnce() -> Result<String, Error>,
     key: Text,
+    timeout_ms: i64,
     out: *mut *mut Answers,
     err: *mut *mut Error,
 ) -> Status {
@@ -265,7 +277,8 @@ unsafe fn ask_one(
         let (call, key) = unsafe { (handle::required(call, "call")?, handle::optional_text(key, "key")?) };
         handle::wanted(out, "out")?;
         let params = params()?;
-        let answers = call.ask(&[engine::InputRequest { key: key.unwrap_or_default(), method, params: &params }])?;
+        let requests = [engine::InputRequest { key: key.unwrap_or_default(), method, params: &params }];
+        let answers = call.ask(&requests, u64::try_from(timeout_ms).ok())?;
         // SAFETY: checked for null above, and writable by the header's contract.
         unsafe { handle::give(out, answers) };
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Decides who owns a call and what becomes of one that nobody answers. What can be read from it is in [`read`] and
 //! [`arguments`], how it is answered in [`answer`], what may be sent before in [`tell`], how its client is asked in [`ask`],
-//! how it becomes a task in [`task`].
+//! how it becomes a task in [`task`]. Middleware has calls that it can only look at, [`seen`].
 //!
 //! A call has several owners: the library while the handler runs, and everybody who retained it. When the last one lets
 //! go of a call that is not answered, it is answered with an error, so that no client waits for ever.
@@ -11,6 +11,7 @@ pub mod answer;
 pub mod arguments;
 pub mod ask;
 pub mod read;
+pub mod seen;
 pub mod task;
 pub mod tell;
 
@@ -24,6 +25,7 @@ use ferromcp_engine::{
     self as engine, Asked, CancelReason, InputRequest, LocalError, LogLevel, PeerError, Reentry, Reply, Target,
 };
 use runtime::{Answered, Endpoint};
+use seen::{Seen, for_handlers};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -41,6 +43,8 @@ pub struct Call {
     missing: OnceLock<&'static str>,
     /// The task that it is, once that was asked for.
     task_id: OnceLock<String>,
+    /// Who has called, once that was asked for.
+    principal: OnceLock<String>,
 }
 
 /// The way back to the engine.
@@ -49,6 +53,8 @@ pub(crate) enum Line {
     Served { endpoint: Arc<Endpoint>, waiting: Arc<Waiting>, reentry: Reentry },
     /// Of a loop of the caller's own.
     Own(Arc<Core>),
+    /// None: middleware looks at the call.
+    Seen(Seen),
 }
 
 impl Call {
@@ -61,6 +67,7 @@ impl Call {
             cancel_reason: OnceLock::new(),
             missing: OnceLock::new(),
             task_id: OnceLock::new(),
+            principal: OnceLock::new(),
         }
     }
 
@@ -88,7 +95,7 @@ impl Call {
         self.answered.load(Ordering::Acquire)
     }
 
-    fn respond(&self, reply: Reply<'_>) -> Result<(), Error> {
+    pub(crate) fn respond(&self, reply: Reply<'_>) -> Result<(), Error> {
         self.answer(|line, request| line.respond(request.key, reply))
     }
 
@@ -127,6 +134,7 @@ impl Line {
         match self {
             Self::Served { endpoint, .. } => Ok(endpoint.respond(key, reply)?),
             Self::Own(core) => core.command(|server, now| server.respond(key, reply, now)),
+            Self::Seen(_) => Err(for_handlers()),
         }
     }
 
@@ -134,6 +142,7 @@ impl Line {
         match self {
             Self::Served { endpoint, .. } => Ok(endpoint.fail(key, error)?),
             Self::Own(core) => core.command(|server, now| server.fail(key, error, now)),
+            Self::Seen(seen) => seen.fail(error),
         }
     }
 
@@ -141,6 +150,15 @@ impl Line {
         match self {
             Self::Served { endpoint, .. } => Ok(endpoint.fail_unknown_resource(key, uri)?),
             Self::Own(core) => core.command(|server, now| server.fail_unknown_resource(key, uri, now)),
+            Self::Seen(_) => Err(for_handlers()),
+        }
+    }
+
+    fn resource_mime_type(&self, uri: &str) -> Result<Option<String>, Error> {
+        match self {
+            Self::Served { endpoint, .. } => Ok(endpoint.with_engine(|server| server.resource_mime_type(uri))?),
+            Self::Own(core) => core.command(|server, _| Ok(server.resource_mime_type(uri))),
+            Self::Seen(_) => Err(for_handlers()),
         }
     }
 
@@ -148,6 +166,7 @@ impl Line {
         match self {
             Self::Served { endpoint, .. } => Ok(endpoint.fail_capability(key, path)?),
             Self::Own(core) => core.command(|server, now| server.fail_capability(key, path, now)),
+            Self::Seen(_) => Err(for_handlers()),
         }
     }
 
@@ -161,6 +180,7 @@ impl Line {
         match self {
             Self::Served { endpoint, .. } => Ok(endpoint.progress(key, progress, total, message)?),
             Self::Own(core) => core.command(|server, now| server.progress(key, progress, total, message, now)),
+            Self::Seen(_) => Err(for_handlers()),
         }
     }
 
@@ -168,6 +188,7 @@ impl Line {
         match self {
             Self::Served { endpoint, .. } => Ok(endpoint.log(key, level, logger, data)?),
             Self::Own(core) => core.command(|server, _| server.log(key, level, logger, data)),
+            Self::Seen(_) => Err(for_handlers()),
         }
     }
 
@@ -175,6 +196,16 @@ impl Line {
         match self {
             Self::Served { endpoint, .. } => Ok(endpoint.notify(key, method, params)?),
             Self::Own(core) => core.command(|server, _| server.notify(key, method, params)),
+            Self::Seen(_) => Err(for_handlers()),
+        }
+    }
+
+    /// Ends the connection of a call's stream, and not the call.
+    fn close_sse_stream(&self, key: engine::RequestKey) -> Result<bool, Error> {
+        match self {
+            Self::Served { endpoint, .. } => Ok(endpoint.close_sse_stream(key)?),
+            Self::Own(_) => Ok(false), // It is no HTTP.
+            Self::Seen(_) => Err(for_handlers()),
         }
     }
 
@@ -194,14 +225,21 @@ impl Line {
             Self::Own(core) => core.waiting.ask(responder, || {
                 core.command(|server, now| server.request(call.stream, Some(call.key), method, params, timeout_ms, now))
             }),
+            Self::Seen(_) => Err(for_handlers()),
         }
     }
 
     /// Asks the client, and waits.
-    fn ask(&self, key: engine::RequestKey, requests: &[InputRequest<'_>]) -> Result<Answered, Error> {
+    fn ask(
+        &self,
+        key: engine::RequestKey,
+        requests: &[InputRequest<'_>],
+        timeout_ms: Option<u64>,
+    ) -> Result<Answered, Error> {
         match self {
-            Self::Served { endpoint, reentry, .. } => Ok(endpoint.ask_and_wait(key, requests, *reentry, None)?),
+            Self::Served { endpoint, reentry, .. } => Ok(endpoint.ask_and_wait(key, requests, *reentry, timeout_ms)?),
             Self::Own(_) => Err(Error::state("a loop of one's own can't wait here: fmcp_call_begin_ask() asks there")),
+            Self::Seen(_) => Err(for_handlers()),
         }
     }
 
@@ -216,6 +254,7 @@ impl Line {
         match self {
             Self::Served { .. } => Err(Error::state("the ready-made loop waits by itself: fmcp_call_ask() asks there")),
             Self::Own(core) => core.ask(key, requests, reentry, timeout_ms),
+            Self::Seen(_) => Err(for_handlers()),
         }
     }
 
@@ -224,6 +263,7 @@ impl Line {
         match self {
             Self::Served { endpoint, .. } => Ok(endpoint.begin_task_and_wait(key)?.is_some()),
             Self::Own(core) => core.command(|server, now| server.begin_task(key, now)),
+            Self::Seen(_) => Err(for_handlers()),
         }
     }
 
@@ -231,6 +271,18 @@ impl Line {
         match self {
             Self::Served { endpoint, .. } => endpoint.task_id(key),
             Self::Own(core) => core.task_id(key),
+            Self::Seen(_) => None, // It was told when the call was made.
+        }
+    }
+
+    fn principal(&self, stream: engine::StreamId) -> Option<String> {
+        match self {
+            // It fails in a forked child only, which serves nobody.
+            Self::Served { endpoint, .. } => {
+                endpoint.with_engine(|server| server.principal(stream).map(str::to_owned)).ok().flatten()
+            }
+            Self::Own(core) => core.principal(stream),
+            Self::Seen(_) => None, // It was told when the call was made.
         }
     }
 
@@ -238,6 +290,7 @@ impl Line {
         match self {
             Self::Served { endpoint, .. } => endpoint.is_cancelled(key),
             Self::Own(core) => core.is_cancelled(key),
+            Self::Seen(seen) => seen.cancel_reason().is_some(),
         }
     }
 
@@ -245,13 +298,15 @@ impl Line {
         match self {
             Self::Served { endpoint, .. } => endpoint.cancel_reason(key),
             Self::Own(core) => core.cancel_reason(key),
+            Self::Seen(seen) => seen.cancel_reason(),
         }
     }
 
     /// Nobody will ask for this call any more.
     fn forget(&self, key: engine::RequestKey) {
         match self {
-            Self::Served { .. } => {} // An answer has made it forget, and `drop` has just given one.
+            // An answer has made it forget, and `drop` has just given one; or there was nothing to remember.
+            Self::Served { .. } | Self::Seen(_) => {}
             Self::Own(core) => core.forget(key),
         }
     }

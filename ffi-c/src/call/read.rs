@@ -179,6 +179,22 @@ pub unsafe extern "C" fn fmcp_call_request_state(call: *const Call) -> Text {
     unsafe { part(call, |call| call.request.request_state()) }
 }
 
+/// Who has called, as far as that was verified: what fmcp_http_admit() or fmcp_engine_set_principal() was told. None over standard
+/// input and output, over the library's own listener, and when the client is gone. Lives as long as the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_call_principal(call: *const Call) -> Text {
+    // SAFETY: a live call or null, by the header's contract.
+    unsafe {
+        part(call, |call| {
+            if let (None, Some(principal)) = (call.principal.get(), call.line.principal(call.request.stream)) {
+                // Another thread may have been quicker, with the same.
+                let _ = call.principal.set(principal);
+            }
+            call.principal.get().map(String::as_str)
+        })
+    }
+}
+
 /// True as soon as nobody waits for the answer: the client cancelled the request or is gone, or it ran too long. Work
 /// that takes its time should look now and then, and stop.
 #[unsafe(no_mangle)]

@@ -115,6 +115,31 @@ pub unsafe extern "C" fn fmcp_call_notify(call: *mut Call, method: Text, params:
     unsafe { guard::status(err, body) }
 }
 
+/// Over HTTP, ends the connection on which a client of revision 2025-11-25 or earlier waits for the answer, and not the call: the
+/// client comes back for it, and gets what was sent meanwhile. For calls that take minutes, so that nothing on the way has to
+/// hold a connection for so long. Where there is no such connection nothing happens.
+///
+/// \param closed where to write whether there was one; or NULL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_call_close_sse_stream(
+    call: *mut Call,
+    closed: *mut bool,
+    err: *mut *mut Error,
+) -> Status {
+    let body = || {
+        // SAFETY: a live call or null, by the header's contract.
+        let call = unsafe { handle::required(call, "call") }?;
+        let was_closed = call.line.close_sse_stream(call.request.key)?;
+        if !closed.is_null() {
+            // SAFETY: not null, and writable by the header's contract.
+            unsafe { handle::put(closed, was_closed) };
+        }
+        Ok(())
+    };
+    // SAFETY: null or writable, by the header's contract.
+    unsafe { guard::status(err, body) }
+}
+
 /// Sends the client a request of any method and returns at once; the handler gets the answer, once. In an own loop
 /// fmcp_engine_poll() calls it. FMCP_STATUS_STATE where this client takes no requests: in revision 2026-07-28 none does.
 /// FMCP_STATUS_CAPABILITY_NOT_DECLARED where it takes others. What clients of every revision can be asked (elicitation,

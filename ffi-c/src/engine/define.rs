@@ -240,3 +240,25 @@ unsafe fn find(
     // SAFETY: passed on from our caller.
     unsafe { guard::status(err, body) }
 }
+
+/// Says that a visit to a URL is complete: the client that was asked for it under this elicitationId is told, once; where none
+/// was, nobody is (2025-11-25 client/elicitation, "Completion Notifications for URL Mode Elicitation"). The call that asked may be
+/// over.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_engine_complete_elicitation(
+    engine: *mut Engine,
+    elicitation_id: Text,
+    err: *mut *mut Error,
+) -> Status {
+    let body = || {
+        // SAFETY: a live engine or null, and readable bytes, by the header's contract.
+        let (engine, id) =
+            unsafe { (handle::required(engine, "engine")?, handle::text(elicitation_id, "elicitation_id")?) };
+        engine.0.command(|server, _| {
+            server.complete_elicitation(id);
+            Ok(())
+        })
+    };
+    // SAFETY: null or writable, by the header's contract.
+    unsafe { guard::status(err, body) }
+}

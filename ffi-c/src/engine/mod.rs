@@ -110,6 +110,10 @@ impl Core {
         self.state().server.task_id(key).map(str::to_owned)
     }
 
+    pub(crate) fn principal(&self, stream: StreamId) -> Option<String> {
+        self.state().server.principal(stream).map(str::to_owned)
+    }
+
     /// A call is handed out.
     fn remember(&self, key: RequestKey) {
         self.state().calls.entry(key).or_default().times += 1;
@@ -169,7 +173,8 @@ pub unsafe extern "C" fn fmcp_engine_new(config: Text, out: *mut *mut Engine, er
         server.set_entropy(runtime::system_entropy());
         // Nobody else has the store, so that it needs no leases.
         server.set_task_owner("", false);
-        let state = State { server, now: 0, epoch: 0, tasks: MemoryTaskStore::new(), calls: HashMap::new() };
+        let tasks = MemoryTaskStore::with_most_ended(server.config().tasks.max_ended);
+        let state = State { server, now: 0, epoch: 0, tasks, calls: HashMap::new() };
         let core = Core { state: Mutex::new(state), waiting: Waiting::default() };
         // SAFETY: checked for null above, and writable by the header's contract.
         unsafe { handle::give(out, Engine(Arc::new(core))) };

@@ -105,10 +105,12 @@ pub(super) fn next(core: &Arc<Core>) -> Option<Output> {
     loop {
         let output = core.state().next()?;
         let event = match output {
-            engine::Output::Transmit { stream, bytes } => {
+            engine::Output::Transmit { stream, bytes, .. } => {
                 let lines = String::from_utf8(bytes).expect("the engine writes UTF-8");
                 return Some(Output::new(Event::Transmit, stream.0).with_text(lines));
             }
+            // A stream of lines has no lanes.
+            engine::Output::Unanswered { .. } => continue,
             engine::Output::Event(event) => event,
         };
         return Some(match event {

@@ -11,6 +11,8 @@ use crate::handle;
 use crate::handler::{CallHandler, Destroy, Handler};
 use crate::text::Text;
 use ferromcp_engine::ServerConfig;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -42,8 +44,8 @@ pub unsafe extern "C" fn fmcp_server_new(
 
 /// Makes a server from a configuration: a JSON object with `info` (an `Implementation`: name and version), and, all
 /// optional, `instructions`, `capabilities`, `revisions`, `pageSize`, `cache`, `outputValidation`, `identify`, `delegate`,
-/// `delegateRefusals`, `extraMethods`, `catalogue`, `stateKeys`, `tasks` and `limits`. `capabilities` should say
-/// `"logging":{}` where handlers log.
+/// `delegateRefusals`, `extraMethods`, `catalogue`, `stateKeys`, `tasks` and `limits`. Where it has no
+/// `capabilities` handlers may log, as with fmcp_server_new(); one that has them says `"logging":{}` in it.
 ///
 /// \param out where to write the new server; required
 #[unsafe(no_mangle)]
@@ -52,13 +54,26 @@ pub unsafe extern "C" fn fmcp_server_from_config(config: Text, out: *mut *mut Se
         handle::wanted(out, "out")?;
         // SAFETY: readable bytes, by the header's contract.
         let config = unsafe { handle::text(config, "config") }?;
-        let server = Server::new(ServerConfig::from_json(config)?)?;
+        let mut read = ServerConfig::from_json(config)?;
+        if !says_capabilities(config) {
+            read.capabilities.declare("logging", "{}");
+        }
+        let server = Server::new(read)?;
         // SAFETY: checked for null above, and writable by the header's contract.
         unsafe { handle::give(out, server) };
         Ok(())
     };
     // SAFETY: null or writable, by the header's contract.
     unsafe { guard::status(err, body) }
+}
+
+/// Whether a configuration has them: one without is not one that declares nothing.
+fn says_capabilities(config: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Said {
+        capabilities: Option<IgnoredAny>,
+    }
+    serde_json::from_str::<Said>(config).is_ok_and(|said| said.capabilities.is_some())
 }
 
 /// Adds a tool. A server that runs tells its clients.
@@ -289,7 +304,26 @@ pub unsafe extern "C" fn fmcp_server_resource_updated(server: *mut Server, uri: 
     let body = || {
         // SAFETY: a live server or null, and readable bytes, by the header's contract.
         let (server, uri) = unsafe { (handle::required(server, "server")?, handle::text(uri, "uri")?) };
-        server.command(|engine, _| engine.resource_updated(uri))
+        server.tell(|endpoint| endpoint.resource_updated(uri))
+    };
+    // SAFETY: null or writable, by the header's contract.
+    unsafe { guard::status(err, body) }
+}
+
+/// Says that a visit to a URL is complete: the client that was asked for it under this elicitationId is told, once; where none
+/// was, nobody is (2025-11-25 client/elicitation, "Completion Notifications for URL Mode Elicitation"). The call that asked may be
+/// over.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmcp_server_complete_elicitation(
+    server: *mut Server,
+    elicitation_id: Text,
+    err: *mut *mut Error,
+) -> Status {
+    let body = || {
+        // SAFETY: a live server or null, and readable bytes, by the header's contract.
+        let (server, id) =
+            unsafe { (handle::required(server, "server")?, handle::text(elicitation_id, "elicitation_id")?) };
+        server.tell(|endpoint| endpoint.complete_elicitation(id).map(drop))
     };
     // SAFETY: null or writable, by the header's contract.
     unsafe { guard::status(err, body) }

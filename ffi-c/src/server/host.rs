@@ -1,10 +1,13 @@
 //! C code as a host of the runtime: which handler a call belongs to.
 
+use super::middleware::Layer;
+use super::notification::Listener;
 use super::waiting::Waiting;
 use crate::call::{Call, Line};
 use crate::handler::Handler;
 use ferromcp_engine::{self as engine, Event, PeerError, Reentry, Reply, Target};
 use runtime::{CallQueue, Endpoint, Host};
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// What kind of definition a handler serves.
@@ -35,6 +38,10 @@ pub(super) struct Table {
     pub(super) entries: Vec<Entry>,
     pub(super) delegate: Option<Arc<Handler>>,
     pub(super) delegate_reentry: Reentry,
+    /// What stands round calls, the outermost first.
+    pub(super) layers: Vec<Arc<Layer>>,
+    /// By the method of the notifications.
+    pub(super) listeners: HashMap<String, Arc<Listener>>,
 }
 
 /// The handlers, shared by the server's object and its threads.
@@ -89,9 +96,16 @@ impl Host for CHost {
     }
 
     fn notice(&self, _endpoint: &Arc<Endpoint>, event: Event) {
-        // Handlers ask whether they are cancelled; of the rest only answers concern them.
-        if let Event::Response { key, outcome } = event {
-            self.waiting.answered(key, outcome);
+        match event {
+            Event::Response { key, outcome } => self.waiting.answered(key, outcome),
+            Event::Notification { method, params, .. } => {
+                let listener = self.registry.read().listeners.get(&method).cloned();
+                if let Some(listener) = listener {
+                    listener.tell(params.as_deref());
+                }
+            }
+            // Handlers ask whether they are cancelled; nothing else concerns them.
+            _ => {}
         }
     }
 }

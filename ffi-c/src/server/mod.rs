@@ -1,11 +1,15 @@
 //! A server with handlers, and the ready-made loop: the object, and what is added to it.
 //!
 //! Decides which handler belongs to which definition and when the engine is handed to the loop. What C calls is in
-//! [`declare`], [`enable`], [`settings`] and [`run`], what the loop calls in [`host`].
+//! [`declare`], [`enable`], [`middleware`], [`notification`], [`settings`], [`run`] and [`http`], what the loop calls in [`host`].
 
+pub mod apps;
 pub mod declare;
 pub mod enable;
 mod host;
+pub mod http;
+pub mod middleware;
+pub mod notification;
 mod options;
 pub mod run;
 pub mod settings;
@@ -16,9 +20,9 @@ use crate::handler::Handler;
 use ferromcp_engine::{self as engine, LocalError, Reentry, ServerConfig, StateKey};
 use host::{Entry, Kind, Registry};
 use runtime::middleware::policy::Policy;
-use runtime::{StdioServer, TaskStoreOption};
+use runtime::{Endpoint, Serving, TaskStoreOption};
 use serde::Deserialize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use waiting::Waiting;
 
 /// A server with handlers. See "Servers" at the top of this file. Its functions may be called from any thread and from
@@ -27,12 +31,14 @@ pub struct Server {
     phase: Mutex<Phase>,
     registry: Arc<Registry>,
     waiting: Arc<Waiting>,
+    /// What is listened on, once that was asked for.
+    address: OnceLock<String>,
 }
 
 /// Where a server is in its life.
 enum Phase {
     Declared(Box<Declared>),
-    Serving(Arc<StdioServer>),
+    Serving(Arc<Serving>),
     /// It could not be started.
     Failed,
 }
@@ -43,6 +49,8 @@ struct Declared {
     engine: engine::Server,
     definitions: Vec<Definition>,
     completes: bool,
+    /// Declared beside those of the configuration.
+    extensions: Vec<String>,
     task_store: TaskStoreOption,
     policy: Option<Policy>,
 }
@@ -63,6 +71,7 @@ impl Server {
             engine,
             definitions: Vec::new(),
             completes: false,
+            extensions: Vec::new(),
             task_store: TaskStoreOption::Memory,
             policy: None,
         };
@@ -70,6 +79,7 @@ impl Server {
             phase: Mutex::new(Phase::Declared(Box::new(declared))),
             registry: Arc::default(),
             waiting: Arc::default(),
+            address: OnceLock::new(),
         })
     }
 
@@ -141,6 +151,21 @@ impl Server {
         Ok(())
     }
 
+    /// Declares an extension without settings, unless it is declared already.
+    fn declare_extension(&self, name: &str) -> Result<(), Error> {
+        match &mut *self.phase() {
+            Phase::Declared(declared) if declared.extensions.iter().any(|known| known == name) => Ok(()),
+            Phase::Declared(declared) => {
+                declared.config.capabilities.declare_within("extensions", name, "{}");
+                declared.renew()?;
+                declared.extensions.push(name.to_owned());
+                Ok(())
+            }
+            Phase::Serving(_) => Err(Error::state("extensions are declared before the server starts")),
+            Phase::Failed => Err(not_any_more()),
+        }
+    }
+
     /// Says what becomes of a handler while a modern client is asked. Calls that run already stay as they are.
     fn set_reentry(&self, kind: Kind, key: &str, reentry: Reentry) -> Result<(), Error> {
         let mut table = self.registry.write();
@@ -167,6 +192,15 @@ impl Server {
                 let now = endpoint.now();
                 Ok(endpoint.with_engine(|server| body(server, now))?)
             }
+            Phase::Failed => Err(not_any_more()),
+        }
+    }
+
+    /// Tells clients something, those of other processes as well. Before there are any, nobody is told.
+    fn tell(&self, tell: impl FnOnce(&Endpoint) -> Result<(), runtime::Error>) -> Result<(), Error> {
+        match &*self.phase() {
+            Phase::Declared(_) => Ok(()),
+            Phase::Serving(serving) => Ok(tell(serving.endpoint())?),
             Phase::Failed => Err(not_any_more()),
         }
     }
@@ -234,6 +268,13 @@ impl Declared {
             return Ok(());
         }
         self.config.capabilities.declare("completions", "{}");
+        self.renew()?;
+        self.completes = true;
+        Ok(())
+    }
+
+    /// Makes the engine anew, for what has been said since.
+    fn renew(&mut self) -> Result<(), Error> {
         let mut engine = engine::Server::new(self.config.clone())?;
         for definition in &self.definitions {
             define(&mut engine, definition.kind, &definition.text, definition.tag, 0)?;
@@ -242,7 +283,6 @@ impl Declared {
             }
         }
         self.engine = engine;
-        self.completes = true;
         Ok(())
     }
 }

@@ -1,21 +1,21 @@
 //! The ready-made loop: started, waited for, stopped.
 
 use super::host::CHost;
-use super::{Phase, Server, not_any_more, options};
+use super::{Phase, Server, middleware, not_any_more, options};
 use crate::error::{Error, Status};
 use crate::guard;
 use crate::handle;
 use crate::text::Text;
 use ferromcp_engine as engine;
-use runtime::{Host, StdioOptions, StdioServer, start_fds, start_stdio};
+use runtime::{Host, ServeOptions, Serving, start_fds, start_stdio};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-type Start = dyn FnOnce(engine::Server, Arc<dyn Host>, StdioOptions) -> Result<StdioServer, runtime::Error>;
+type Start = dyn FnOnce(engine::Server, Arc<dyn Host>, ServeOptions) -> Result<Serving, runtime::Error>;
 
 impl Server {
     /// Hands the engine to the loop.
-    fn start(&self, mut options: StdioOptions, start: Box<Start>) -> Result<Arc<StdioServer>, Error> {
+    pub(super) fn start(&self, mut options: ServeOptions, start: Box<Start>) -> Result<Arc<Serving>, Error> {
         let mut phase = self.phase();
         match std::mem::replace(&mut *phase, Phase::Failed) {
             Phase::Declared(declared) => {
@@ -23,6 +23,7 @@ impl Server {
                 if let Some(policy) = declared.policy {
                     options.middleware = policy.build()?;
                 }
+                options.middleware.extend(middleware::layers(&self.registry));
                 let host = CHost { registry: Arc::clone(&self.registry), waiting: Arc::clone(&self.waiting) };
                 let serving = Arc::new(start(declared.engine, Arc::new(host), options)?);
                 *phase = Phase::Serving(Arc::clone(&serving));
@@ -36,7 +37,7 @@ impl Server {
         }
     }
 
-    fn serving(&self) -> Result<Arc<StdioServer>, Error> {
+    pub(super) fn serving(&self) -> Result<Arc<Serving>, Error> {
         match &*self.phase() {
             Phase::Serving(serving) => Ok(Arc::clone(serving)),
             _ => Err(Error::state("this server was not started")),
@@ -135,7 +136,7 @@ pub unsafe extern "C" fn fmcp_server_stop(server: *mut Server, err: *mut *mut Er
 ///
 /// # Safety
 /// `server` is live or null, `options` readable.
-unsafe fn read<'a>(server: *mut Server, options: Text) -> Result<(&'a Server, StdioOptions), Error> {
+unsafe fn read<'a>(server: *mut Server, options: Text) -> Result<(&'a Server, ServeOptions), Error> {
     // SAFETY: passed on from our caller.
     let (server, options) =
         unsafe { (handle::required(server, "server")?, handle::optional_text(options, "options")?) };

@@ -10,7 +10,7 @@ use runtime::middleware::policy::Policy;
 
 /// Says where tasks are kept: "memory", which is the default, in this process alone; "sqlite:PATH", a file that survives it and
 /// that processes of one machine may share; "redis://HOST:PORT/DATABASE", a server for many machines. The server must not
-/// run yet. The store is opened when it starts, which fails with FMCP_STATUS_IO where that can't be done.
+/// run yet. The store is opened when it starts, which fails with FMCP_STATUS_TASK_STORE where that can't be done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fmcp_server_set_task_store(server: *mut Server, url: Text, err: *mut *mut Error) -> Status {
     let body = || {

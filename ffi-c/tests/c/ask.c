@@ -26,7 +26,7 @@ static void give_up(fmcp_call *call, fmcp_status status, fmcp_error *error) {
         fmcp_answers *answers = NULL;
         CHECK(fmcp_call_is_cancelled(call) && fmcp_call_cancel_reason(call).len > 0);
         /* Whoever does not return at once gets no further. */
-        CHECK(fmcp_call_list_roots(call, FMCP_NONE, &answers, NULL) == FMCP_STATUS_SUSPENDED && answers == NULL);
+        CHECK(fmcp_call_list_roots(call, FMCP_NONE, -1, &answers, NULL) == FMCP_STATUS_SUSPENDED && answers == NULL);
         CHECK(fmcp_call_respond_text(call, fmcp_text_of("too late"), NULL) == FMCP_STATUS_OK);
     } else if (status != FMCP_STATUS_CAPABILITY_NOT_DECLARED) {
         CHECK(fmcp_call_tool_error(call, fmcp_error_text(error), NULL) == FMCP_STATUS_OK);
@@ -50,7 +50,7 @@ static void greet(fmcp_call *call, void *user_data) {
     fmcp_answers *answers = untouched;
     fmcp_error *error = NULL;
     seen->runs++;
-    seen->status = fmcp_call_elicit(call, fmcp_text_of("Who?"), fmcp_text_of(SCHEMA), fmcp_text_of("who"), &answers, &error);
+    seen->status = fmcp_call_elicit(call, fmcp_text_of("Who?"), fmcp_text_of(SCHEMA), fmcp_text_of("who"), -1, &answers, &error);
     if (seen->status != FMCP_STATUS_OK) {
         CHECK(answers == untouched);
         give_up(call, seen->status, error);
@@ -71,7 +71,7 @@ static void visit(fmcp_call *call, void *user_data) {
     fmcp_answers *answers = NULL;
     fmcp_error *error = NULL;
     seen->status = fmcp_call_elicit_url(call, fmcp_text_of("Pay \"it\""), fmcp_text_of("https://example.com/pay"), FMCP_NONE,
-                                        &answers, &error);
+                                        -1, &answers, &error);
     if (seen->status != FMCP_STATUS_OK) {
         give_up(call, seen->status, error);
         return;
@@ -84,7 +84,7 @@ static void sample(fmcp_call *call, void *user_data) {
     struct seen *seen = (struct seen *)user_data;
     fmcp_answers *answers = NULL;
     fmcp_error *error = NULL;
-    seen->status = fmcp_call_sample(call, fmcp_text_of("{\"messages\":[],\"maxTokens\":5}"), FMCP_NONE, &answers, &error);
+    seen->status = fmcp_call_sample(call, fmcp_text_of("{\"messages\":[],\"maxTokens\":5}"), FMCP_NONE, -1, &answers, &error);
     if (seen->status != FMCP_STATUS_OK) {
         give_up(call, seen->status, error);
         return;
@@ -97,7 +97,7 @@ static void roots(fmcp_call *call, void *user_data) {
     struct seen *seen = (struct seen *)user_data;
     fmcp_answers *answers = NULL;
     fmcp_error *error = NULL;
-    seen->status = fmcp_call_list_roots(call, FMCP_NONE, &answers, &error);
+    seen->status = fmcp_call_list_roots(call, FMCP_NONE, -1, &answers, &error);
     if (seen->status != FMCP_STATUS_OK) {
         give_up(call, seen->status, error);
         return;
@@ -113,7 +113,7 @@ static void several(fmcp_call *call, void *user_data) {
     };
     fmcp_answers *answers = NULL;
     fmcp_error *error = NULL;
-    seen->status = fmcp_call_ask(call, requests, 2, &answers, &error);
+    seen->status = fmcp_call_ask(call, requests, 2, -1, &answers, &error);
     if (seen->status != FMCP_STATUS_OK) {
         give_up(call, seen->status, error);
         return;
@@ -147,7 +147,7 @@ static void refuse(fmcp_call *call, void *user_data) {
     fmcp_answers *answers = NULL;
     fmcp_error *error = NULL;
     (void)user_data;
-    CHECK(fmcp_call_sample(call, fmcp_text_of("{\"messages\":[],\"maxTokens\":5}"), FMCP_NONE, &answers, &error) ==
+    CHECK(fmcp_call_sample(call, fmcp_text_of("{\"messages\":[],\"maxTokens\":5}"), FMCP_NONE, -1, &answers, &error) ==
           FMCP_STATUS_CAPABILITY_NOT_DECLARED);
     CHECK(TEXT_IS(fmcp_error_capability(error), "sampling"));
     fmcp_error_free(error);
@@ -166,39 +166,58 @@ static void misuse(fmcp_call *call, void *user_data) {
     uint64_t ask = 7;
     (void)user_data;
 #define REFUSED(call) CHECK((call) == FMCP_STATUS_INVALID_ARGUMENT && answers == untouched)
-    REFUSED(fmcp_call_elicit(call, text, fmcp_text_of("{"), FMCP_NONE, &answers, NULL));
-    REFUSED(fmcp_call_elicit(call, text, fmcp_text_of(SCHEMA ",\"mode\":\"url\""), FMCP_NONE, &answers, NULL));
+    REFUSED(fmcp_call_elicit(call, text, fmcp_text_of("{"), FMCP_NONE, -1, &answers, NULL));
+    REFUSED(fmcp_call_elicit(call, text, fmcp_text_of(SCHEMA ",\"mode\":\"url\""), FMCP_NONE, -1, &answers, NULL));
     REFUSED(fmcp_call_elicit(call, text, fmcp_text_of("{\"type\":\"object\",\"properties\":{\"o\":{\"type\":\"object\"}}}"),
-                             FMCP_NONE, &answers, NULL));
-    REFUSED(fmcp_call_elicit(call, FMCP_NONE, fmcp_text_of(SCHEMA), FMCP_NONE, &answers, NULL));
-    REFUSED(fmcp_call_elicit(call, text, FMCP_NONE, FMCP_NONE, &answers, NULL));
-    REFUSED(fmcp_call_elicit(call, text, fmcp_text_of(SCHEMA), FMCP_NONE, NULL, NULL));
-    REFUSED(fmcp_call_elicit_url(call, text, fmcp_text_of("no URL"), FMCP_NONE, &answers, NULL));
-    REFUSED(fmcp_call_elicit_url(call, text, FMCP_NONE, FMCP_NONE, &answers, NULL));
-    REFUSED(fmcp_call_sample(call, fmcp_text_of("[]"), FMCP_NONE, &answers, NULL));
-    REFUSED(fmcp_call_sample(call, FMCP_NONE, FMCP_NONE, &answers, NULL));
-    REFUSED(fmcp_call_list_roots(call, FMCP_NONE, NULL, NULL));
-    REFUSED(fmcp_call_ask(call, NULL, 0, &answers, NULL));
-    REFUSED(fmcp_call_ask(call, NULL, 1, &answers, NULL));
-    REFUSED(fmcp_call_ask(call, &odd, SIZE_MAX, &answers, NULL));
-    REFUSED(fmcp_call_ask(call, &odd, 1, &answers, NULL));
-    REFUSED(fmcp_call_ask(call, &lies, 1, &answers, NULL));
-    REFUSED(fmcp_call_ask(call, twice, 2, &answers, NULL));
-    REFUSED(fmcp_call_ask(call, twice, 1, NULL, NULL));
+                             FMCP_NONE, -1, &answers, NULL));
+    REFUSED(fmcp_call_elicit(call, FMCP_NONE, fmcp_text_of(SCHEMA), FMCP_NONE, -1, &answers, NULL));
+    REFUSED(fmcp_call_elicit(call, text, FMCP_NONE, FMCP_NONE, -1, &answers, NULL));
+    REFUSED(fmcp_call_elicit(call, text, fmcp_text_of(SCHEMA), FMCP_NONE, -1, NULL, NULL));
+    REFUSED(fmcp_call_elicit_url(call, text, fmcp_text_of("no URL"), FMCP_NONE, -1, &answers, NULL));
+    REFUSED(fmcp_call_elicit_url(call, text, FMCP_NONE, FMCP_NONE, -1, &answers, NULL));
+    REFUSED(fmcp_call_sample(call, fmcp_text_of("[]"), FMCP_NONE, -1, &answers, NULL));
+    REFUSED(fmcp_call_sample(call, FMCP_NONE, FMCP_NONE, -1, &answers, NULL));
+    REFUSED(fmcp_call_list_roots(call, FMCP_NONE, -1, NULL, NULL));
+    REFUSED(fmcp_call_ask(call, NULL, 0, -1, &answers, NULL));
+    REFUSED(fmcp_call_ask(call, NULL, 1, -1, &answers, NULL));
+    REFUSED(fmcp_call_ask(call, &odd, SIZE_MAX, -1, &answers, NULL));
+    REFUSED(fmcp_call_ask(call, &odd, 1, -1, &answers, NULL));
+    REFUSED(fmcp_call_ask(call, &lies, 1, -1, &answers, NULL));
+    REFUSED(fmcp_call_ask(call, twice, 2, -1, &answers, NULL));
+    REFUSED(fmcp_call_ask(call, twice, 1, -1, NULL, NULL));
     REFUSED(fmcp_call_input_required(call, text, FMCP_NONE, NULL));
     REFUSED(fmcp_call_fail_capability(call, FMCP_NONE, NULL));
 #undef REFUSED
     CHECK(fmcp_call_begin_ask(call, twice, 1, FMCP_REENTRY_HELD, -1, &ask, &answers, NULL) == FMCP_STATUS_STATE);
     CHECK(ask == 7 && answers == untouched);
     CHECK(fmcp_call_respond_text(call, fmcp_text_of("nothing was asked"), NULL) == FMCP_STATUS_OK);
-    CHECK(fmcp_call_list_roots(call, FMCP_NONE, &answers, NULL) == FMCP_STATUS_STATE && answers == untouched);
+    CHECK(fmcp_call_list_roots(call, FMCP_NONE, -1, &answers, NULL) == FMCP_STATUS_STATE && answers == untouched);
+}
+
+/* Every question, to a client that has a millisecond and does not answer. */
+static void hasty(fmcp_call *call, void *user_data) {
+    const fmcp_input_request request = {FMCP_NONE, fmcp_text_of("roots/list"), FMCP_NONE};
+    const fmcp_text text = fmcp_text_of("x"), params = fmcp_text_of("{\"messages\":[],\"maxTokens\":5}");
+    fmcp_answers *answers = NULL;
+    fmcp_error *error = NULL;
+    (void)user_data;
+    CHECK(fmcp_call_elicit(call, text, fmcp_text_of(SCHEMA), FMCP_NONE, 1, &answers, NULL) == FMCP_STATUS_NO_ANSWER);
+    CHECK(fmcp_call_elicit_url(call, text, fmcp_text_of("https://example.com/"), FMCP_NONE, 1, &answers, NULL) ==
+          FMCP_STATUS_NO_ANSWER);
+    CHECK(fmcp_call_sample(call, params, FMCP_NONE, 1, &answers, NULL) == FMCP_STATUS_NO_ANSWER);
+    CHECK(fmcp_call_list_roots(call, FMCP_NONE, 1, &answers, NULL) == FMCP_STATUS_NO_ANSWER);
+    CHECK(fmcp_call_ask(call, &request, 1, 1, &answers, &error) == FMCP_STATUS_NO_ANSWER);
+    CHECK(answers == NULL && fmcp_error_code(error) == 0);
+    CHECK(fmcp_call_tool_error(call, fmcp_error_text(error), NULL) == FMCP_STATUS_OK);
+    fmcp_error_free(error);
 }
 
 static const struct {
     const char *definition;
     fmcp_call_handler handler;
 } TOOLS[] = {{TOOL("greet"), greet},     {TOOL("visit"), visit},   {TOOL("sample"), sample}, {TOOL("roots"), roots},
-             {TOOL("several"), several}, {TOOL("hand"), by_hand}, {TOOL("refuse"), refuse}, {TOOL("misuse"), misuse}};
+             {TOOL("several"), several}, {TOOL("hand"), by_hand}, {TOOL("refuse"), refuse}, {TOOL("misuse"), misuse},
+             {TOOL("hasty"), hasty}};
 
 static fmcp_server *make(struct seen *seen) {
     fmcp_server *server = NULL;
@@ -295,6 +314,25 @@ static void a_handler_may_wait_instead(void) {
     free(client);
     end(server, &seen);
     CHECK(seen.runs == 3 && seen.status == FMCP_STATUS_CANCELLED);
+}
+
+static void an_older_client_has_so_long(void) {
+    static const char *const METHODS[] = {"elicitation/create", "elicitation/create", "sampling/createMessage", "roots/list",
+                                          "roots/list"};
+    struct seen seen = {0, FMCP_STATUS_OK, FMCP_ACTION_NONE, 0};
+    fmcp_server *server = make(&seen);
+    struct client *client = malloc(sizeof *client);
+    client_start(client, server);
+    CHECK(holds(client_ask(client, LEGACY(ALL)), "\"id\":\"i\""));
+    client_send(client, INITIALIZED LEGACY_CALL("1", "hasty"));
+    for (size_t at = 0; at < sizeof METHODS / sizeof METHODS[0]; at++) {
+        CHECK(holds(client_line(client), METHODS[at]));
+        CHECK(holds(client_line(client), "\"method\":\"notifications/cancelled\""));
+    }
+    CHECK(holds(client_line(client), "the client did not answer in time\"}],\"isError\":true"));
+    client_end(client, server);
+    free(client);
+    end(server, &seen);
 }
 
 static void an_older_client_gets_requests(void) {
@@ -405,6 +443,7 @@ int main(void) {
     a_handler_runs_again_with_the_answer();
     a_handler_may_wait_instead();
     an_older_client_gets_requests();
+    an_older_client_has_so_long();
     what_a_client_can_not_be_asked();
     servers_that_share_their_keys();
     rounds_by_hand_come_back();

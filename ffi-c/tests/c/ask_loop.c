@@ -241,7 +241,7 @@ static void what_a_client_can_not_be_asked(void) {
     /* What can be asked in another loop only, and other misuse. */
     receive(&loop, CALL_CAPABLE("2", "tool"));
     call = called(&loop);
-    CHECK(fmcp_call_list_roots(call, FMCP_NONE, &answers, NULL) == FMCP_STATUS_STATE);
+    CHECK(fmcp_call_list_roots(call, FMCP_NONE, -1, &answers, NULL) == FMCP_STATUS_STATE);
     CHECK(begin(call, 7, -1, &ask, &answers) == FMCP_STATUS_INVALID_ARGUMENT);
     CHECK(begin(call, FMCP_REENTRY_HELD, -1, NULL, &answers) == FMCP_STATUS_INVALID_ARGUMENT);
     CHECK(begin(call, FMCP_REENTRY_HELD, -1, &ask, NULL) == FMCP_STATUS_INVALID_ARGUMENT);
@@ -272,6 +272,12 @@ static void states_are_for_those_who_were_asked(void) {
     /* Of one principal. */
     CHECK(fmcp_engine_set_principal(one.engine, one.stream, fmcp_text_of("alice"), NULL) == FMCP_STATUS_OK);
     CHECK(fmcp_engine_set_principal(one.engine, 99, fmcp_text_of("alice"), NULL) == FMCP_STATUS_INVALID_ARGUMENT);
+    receive(&one, CALL_CAPABLE("9", "tool"));
+    fmcp_call *call = called(&one);
+    CHECK(TEXT_IS(fmcp_call_principal(call), "alice"));
+    CHECK(fmcp_call_respond_text(call, fmcp_text_of("seen"), NULL) == FMCP_STATUS_OK);
+    sends(&one, "\"text\":\"seen\"");
+    fmcp_call_free(call);
     first_round(&one, state);
     CHECK(fmcp_engine_set_principal(one.engine, one.stream, FMCP_NONE, NULL) == FMCP_STATUS_OK);
     retried(&one, state, false);

@@ -10,8 +10,8 @@ static fmcp_engine *make(void) {
     fmcp_engine *engine = NULL;
     CHECK(fmcp_engine_new(fmcp_text_of(CONFIG), &engine, NULL) == FMCP_STATUS_OK);
     CHECK(fmcp_engine_add_tool(engine, fmcp_text_of(TOOL("tool")), TOOL_TAG, 0, NULL) == FMCP_STATUS_OK);
-    CHECK(fmcp_engine_add_resource(engine, fmcp_text_of("{\"uri\":\"mem://a\",\"name\":\"a\"}"), RESOURCE_TAG, 0, NULL) ==
-          FMCP_STATUS_OK);
+    CHECK(fmcp_engine_add_resource(engine, fmcp_text_of("{\"uri\":\"mem://a\",\"name\":\"a\",\"mimeType\":\"text/x-a\"}"), RESOURCE_TAG,
+                                   0, NULL) == FMCP_STATUS_OK);
     CHECK(fmcp_engine_add_resource_template(engine, fmcp_text_of("{\"uriTemplate\":\"mem://of/{x}\",\"name\":\"t\"}"),
                                             TEMPLATE_TAG, 0, NULL) == FMCP_STATUS_OK);
     CHECK(fmcp_engine_add_prompt(engine, fmcp_text_of("{\"name\":\"prompt\"}"), PROMPT_TAG, 0, NULL) == FMCP_STATUS_OK);
@@ -87,6 +87,12 @@ static void a_call_says_what_it_is(void) {
     CHECK(fmcp_call_fail_not_found(call, NULL) == FMCP_STATUS_OK);
     fmcp_call_free(call);
     sends(engine, "\"error\":{\"code\":-32602");
+
+    receive(engine, stream, REQUEST("4", "resources/read", "\"uri\":\"mem://a\"", MODERN), 6);
+    call = called(engine);
+    CHECK(fmcp_call_respond_text(call, fmcp_text_of("fine"), NULL) == FMCP_STATUS_OK);
+    fmcp_call_free(call);
+    sends(engine, "[{\"uri\":\"mem://a\",\"mimeType\":\"text/x-a\",\"text\":\"fine\"}]");
 
     receive(engine, stream, REQUEST("3", "prompts/get", "\"name\":\"prompt\"", MODERN), 6);
     call = called(engine);
@@ -326,6 +332,7 @@ static void misuse_is_reported(void) {
     CHECK(fmcp_engine_remove_resource_template(engine, fmcp_text_of("mem://of/{x}"), 0, NULL) == FMCP_STATUS_OK);
     CHECK(fmcp_engine_remove_prompt(engine, fmcp_text_of("prompt"), 0, NULL) == FMCP_STATUS_OK);
     CHECK(fmcp_engine_resource_updated(engine, fmcp_text_of("mem://a"), NULL) == FMCP_STATUS_OK);
+    CHECK(fmcp_engine_complete_elicitation(engine, fmcp_text_of("e-1"), NULL) == FMCP_STATUS_OK);
     fmcp_engine_free(engine);
 }
 

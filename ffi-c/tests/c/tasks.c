@@ -18,7 +18,7 @@ static void job(fmcp_call *call, void *user_data) {
     note_id((struct seen *)user_data, call);
     fmcp_call_report_progress(call, 1, 2, fmcp_text_of("half"), NULL);
     const fmcp_status status =
-        fmcp_call_elicit(call, fmcp_text_of("Who?"), fmcp_text_of(SCHEMA), fmcp_text_of("who"), &answers, NULL);
+        fmcp_call_elicit(call, fmcp_text_of("Who?"), fmcp_text_of(SCHEMA), fmcp_text_of("who"), -1, &answers, NULL);
     CHECK(status == FMCP_STATUS_OK && fmcp_answers_action(answers, 0) == FMCP_ACTION_ACCEPT);
     CHECK(fmcp_call_respond_text(call, fmcp_answers_content(answers, 0), NULL) == FMCP_STATUS_OK);
     fmcp_answers_free(answers);
@@ -208,7 +208,7 @@ static void a_store_that_is_none_stops_the_start(void) {
         CHECK(fmcp_server_set_task_store(server, FMCP_NONE, NULL) == FMCP_STATUS_INVALID_ARGUMENT);
         CHECK(fmcp_server_set_task_store(server, fmcp_text_of("memory"), NULL) == FMCP_STATUS_OK);
         CHECK(fmcp_server_set_task_store(server, fmcp_text_of(URLS[at]), NULL) == FMCP_STATUS_OK);
-        CHECK(fmcp_server_start_fds(server, 0, 1, FMCP_NONE, &error) == FMCP_STATUS_IO);
+        CHECK(fmcp_server_start_fds(server, 0, 1, FMCP_NONE, &error) == FMCP_STATUS_TASK_STORE);
         const fmcp_text text = fmcp_error_text(error);
         char line[MOST_LINE];
         snprintf(line, sizeof line, "%.*s", (int)text.len, text.data != NULL ? text.data : "");

@@ -4,9 +4,7 @@
 // Included twice on purpose: the guard has to hold.
 #include "ferromcp.hpp"
 
-extern "C" {
-#include "tasking.h"
-}
+#include "throwing.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -14,10 +12,7 @@ extern "C" {
 #include <mutex>
 #include <thread>
 
-using ferromcp::Call;
 using ferromcp::Engine;
-using ferromcp::Error;
-using ferromcp::Server;
 
 static_assert(std::is_nothrow_move_constructible_v<Server> && !std::is_copy_constructible_v<Server>);
 static_assert(std::is_nothrow_move_constructible_v<Engine> && !std::is_copy_constructible_v<Engine>);
@@ -25,28 +20,6 @@ static_assert(std::is_nothrow_move_constructible_v<Call> && !std::is_copy_constr
 static_assert(std::is_nothrow_move_assignable_v<ferromcp::Output> && !std::is_copy_assignable_v<ferromcp::Output>);
 static_assert(std::is_nothrow_move_constructible_v<ferromcp::Message>);
 static_assert(!std::is_base_of_v<std::exception, ferromcp::Suspended>);
-
-// The status of the Error that `body` throws; FMCP_STATUS_OK when it throws none.
-template <class F>
-static fmcp_status thrown(F body) {
-    try {
-        body();
-        return FMCP_STATUS_OK;
-    } catch (const Error &error) {
-        CHECK(std::string_view(error.what()) != "");
-        return error.status();
-    }
-}
-
-// Counts how many of its kind live: what a handler captures must live as long as the server and no longer.
-struct Living {
-    explicit Living(int &count) : count(&count) { ++*this->count; }
-    Living(const Living &other) : count(other.count) { ++*count; }
-    Living(Living &&other) noexcept : count(other.count) { ++*count; }
-    Living &operator=(const Living &) = delete;
-    ~Living() { --*count; }
-    int *count;
-};
 
 static void handlers_answer_throw_and_keep() {
     int living = 0;
@@ -362,6 +335,7 @@ static void an_own_loop() {
     engine.remove_resource_template("mem://of/{x}", 2);
     engine.remove_prompt("prompt", 2);
     engine.resource_updated("mem://a");
+    engine.complete_elicitation("e-1");
     engine.handle_timeout(1000);
     engine.end_of_input(stream, 1000);
     bool drained = false;
@@ -379,6 +353,8 @@ static void calls_are_tasks() {
     std::string told;
     Server server("tasks", "1");
     CHECK(&server.set_task_store("memory").set_policy("{}") == &server);
+    CHECK(&server.app_view("ui://a", "a", "<p>").app_view("ui://b", "b", "<p>", R"({"prefersBorder":true})") == &server);
+    CHECK(thrown([&] { server.app_view("mem://a", "a", "<p>"); }) == FMCP_STATUS_INVALID_ARGUMENT);
     CHECK(thrown([&] { server.set_policy(R"({"rates":{}})"); }) == FMCP_STATUS_INVALID_ARGUMENT);
     server.tool(OPTIONAL("job"), [&told](Call &call) {
         told = call.task_id().value_or("none");
@@ -455,6 +431,29 @@ static void an_own_loop_has_tasks() {
     call.respond("done");
 }
 
+static void an_older_client_has_so_long() {
+    auto client = std::make_unique<struct client>();
+    Server server("cpp", "1");
+    server.tool(TOOL("hasty"), [](Call &call) {
+        const auto none = std::nullopt;
+        CHECK(thrown([&] { call.elicit("x", SCHEMA, none, 1); }) == FMCP_STATUS_NO_ANSWER);
+        CHECK(thrown([&] { call.elicit_url("x", "https://example.com/", none, 1); }) == FMCP_STATUS_NO_ANSWER);
+        CHECK(thrown([&] { call.sample(R"({"messages":[],"maxTokens":5})", none, 1); }) == FMCP_STATUS_NO_ANSWER);
+        CHECK(thrown([&] { call.list_roots(none, 1); }) == FMCP_STATUS_NO_ANSWER);
+        CHECK(thrown([&] { call.ask({{"", "roots/list", ""}}, 1); }) == FMCP_STATUS_NO_ANSWER);
+        return "checked";
+    });
+    client_start(client.get(), server.get());
+    CHECK(holds(client_ask(client.get(), LEGACY(ALL)), "\"id\":\"i\""));
+    client_send(client.get(), INITIALIZED LEGACY_CALL("1", "hasty"));
+    for (int question = 0; question < 5; question++) {
+        CHECK(holds(client_line(client.get()), "\"method\":"));
+        CHECK(holds(client_line(client.get()), "\"method\":\"notifications/cancelled\""));
+    }
+    CHECK(holds(client_line(client.get()), "checked"));
+    client_end(client.get(), server.get());
+}
+
 static void messages_are_read() {
     const ferromcp::Message message(R"({"jsonrpc":"2.0","id":1,"method":"ping"})");
     CHECK(message.kind() == FMCP_KIND_REQUEST && message.id() == "1" && message.method() == "ping" && !message.params());
@@ -473,6 +472,7 @@ int main() {
     an_own_loop_asks();
     stopped_from_a_handler();
     an_own_loop();
+    an_older_client_has_so_long();
     calls_are_tasks();
     an_own_loop_has_tasks();
     messages_are_read();

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,10 +26,14 @@ SERVERS = [
     "outside/c-server-static",
 ]
 LOOPS = ["examples/c_own_loop", "examples/cpp_own_loop"]
+REPORTS = ["examples/c_tasks", "examples/cpp_tasks"]
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
 }
+
+# Seconds between two looks at a task: a server takes no more than 1000 in a second.
+PAUSE = 0.005
 
 # Each test takes milliseconds; one that hangs must not take the run with it.
 pytestmark = pytest.mark.timeout(30)
@@ -36,11 +42,22 @@ pytestmark = pytest.mark.timeout(30)
 class Client:
     """One server process."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *arguments: str) -> None:
         if not (BUILT / name).is_file():
             pytest.skip(f"{name} was not built: its tools are not there")
-        self.child = subprocess.Popen([BUILT / name], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        command = [BUILT / name, *arguments]
+        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.ids = 0
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.child.kill()
+        self.child.wait()
+        for pipe in (self.child.stdin, self.child.stdout):
+            if pipe is not None:
+                pipe.close()
 
     def send(self, method: str, meta: dict[str, Any], **params: Any) -> None:
         """Sends a request under the next id."""
@@ -88,13 +105,8 @@ class Client:
 
 @pytest.fixture
 def client(request: pytest.FixtureRequest) -> Iterator[Client]:
-    one = Client(request.param)
-    yield one
-    one.child.kill()
-    one.child.wait()
-    for pipe in (one.child.stdin, one.child.stdout):
-        if pipe is not None:
-            pipe.close()
+    with Client(request.param) as one:
+        yield one
 
 
 servers = pytest.mark.parametrize("client", SERVERS, indirect=True)
@@ -117,7 +129,8 @@ def test_tools_answer(client: Client) -> None:
 @servers
 def test_resources_and_prompts_answer(client: Client) -> None:
     about = client.ask("resources/read", uri="example://about")
-    assert about["contents"] == [{"uri": "example://about", "text": "An example server of FerroMCP."}]
+    text = "An example server of FerroMCP."
+    assert about["contents"] == [{"uri": "example://about", "mimeType": "text/plain", "text": text}]
     assert client.ask("resources/read", uri="example://square/12")["contents"][0]["text"] == "144"
     assert client.ask("resources/read", uri="example://square/twelve")["code"] == -32602
     prompt = client.ask("prompts/get", name="greet", arguments={"name": "Ada"})
@@ -172,11 +185,69 @@ def test_a_report_is_fetched_later(client: Client) -> None:
     task = client.line()["result"]
     assert task["resultType"] == "task"
     while task["status"] == "working":
+        time.sleep(PAUSE)
         client.send("tasks/get", meta, taskId=task["taskId"])
         task = client.line()["result"]
     assert task["status"] == "completed"
     assert task["result"]["content"][0]["text"] == "2 pages"
     client.end()
+
+
+class Reports:
+    """A client that takes tasks, and what it asks of them."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    def ask(self, method: str, **params: Any) -> Any:
+        """A request and its result."""
+        taking = {"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
+        self.client.send(method, {"io.modelcontextprotocol/clientCapabilities": taking}, **params)
+        answer = self.client.line()
+        assert answer["id"] == self.client.ids
+        return answer["result"]
+
+    def begin(self, topic: str) -> str:
+        """The id of the task of a new report."""
+        task = self.ask("tools/call", name="write_report", arguments={"topic": topic, "pages": 2})
+        assert task["resultType"] == "task"
+        return str(task["taskId"])
+
+    def settled(self, task_id: str) -> Any:
+        """A task that waits for its client, or has ended."""
+        while (task := self.ask("tasks/get", taskId=task_id))["status"] == "working":
+            time.sleep(PAUSE)
+        return task
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_report_is_found_again_after_the_server_was_killed(name: str, tmp_path: Path) -> None:
+    file = str(tmp_path / "tasks.db")
+    with Client(name, file) as client:
+        reports = Reports(client)
+        done, running, declined = (reports.begin(topic) for topic in ("crabs", "rain", "nothing"))
+        asked = reports.settled(done)["inputRequests"]
+        assert asked["agreed"]["params"]["message"] == "Write 2 pages on crabs?"
+        agreed = {"agreed": {"action": "accept", "content": {}}}
+        reports.ask("tasks/update", taskId=done, inputResponses=agreed)
+        assert reports.settled(running)["status"] == "input_required"
+        assert reports.settled(declined)["status"] == "input_required"
+        reports.ask("tasks/update", taskId=declined, inputResponses={"agreed": {"action": "decline"}})
+        assert reports.settled(done)["status"] == "completed"
+        assert reports.settled(declined)["result"]["isError"]
+        # In the middle of the one that waits for its user.
+        client.child.send_signal(signal.SIGKILL)
+        assert client.child.wait(10) == -signal.SIGKILL
+    with Client(name, file) as client:
+        reports = Reports(client)
+        task = reports.ask("tasks/get", taskId=done)
+        assert task["status"] == "completed"
+        assert task["result"]["content"][0]["text"] == "Page 1 on crabs\nPage 2 on crabs"
+        task = reports.ask("tasks/get", taskId=declined)
+        assert task["result"]["content"][0]["text"] == "No report: the user wants none."
+        task = reports.ask("tasks/get", taskId=running)
+        assert (task["status"], task["error"]["code"]) == ("failed", -32603)
+        client.end()
 
 
 @pytest.mark.parametrize("client", ["examples/cpp_server"], indirect=True)

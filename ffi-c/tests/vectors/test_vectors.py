@@ -17,8 +17,11 @@ from script import Script
 from vectors.pattern import Mismatch
 from vectors.plan import CAPABLE, FOLDER, cases, read
 
+# Those in http/ go over HTTP, which this runner does not speak.
 FILES = {
-    path.relative_to(FOLDER).with_suffix("").as_posix(): path for path in sorted(FOLDER.glob("*/*.json"))
+    path.relative_to(FOLDER).with_suffix("").as_posix(): path
+    for path in sorted(FOLDER.glob("*/*.json"))
+    if path.parent.name != "http"
 }
 # Vectors that can't run through this door, and why.
 LEFT_OUT: dict[str, str] = {}
