@@ -16,8 +16,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// made faster by more.
 const FULL: usize = 1 << 20;
 
-/// Wakes JavaScript. While it exists the event loop stays alive.
-pub(crate) type Waker = ThreadsafeFunction<(), (), (), Status, false>;
+/// Wakes JavaScript. While a strong one exists the event loop stays alive.
+pub(crate) enum Waker {
+    Strong(ThreadsafeFunction<(), (), (), Status, false>),
+    Weak(ThreadsafeFunction<(), (), (), Status, false, true>),
+}
+
+impl Waker {
+    fn wake(&self) {
+        // JavaScript's thread may be on its way out; then there is nobody to tell.
+        let _ = match self {
+            Self::Strong(waker) => waker.call((), ThreadsafeFunctionCallMode::NonBlocking),
+            Self::Weak(waker) => waker.call((), ThreadsafeFunctionCallMode::NonBlocking),
+        };
+    }
+}
 
 /// Something for JavaScript's thread.
 pub(crate) enum Item {
@@ -35,6 +48,8 @@ pub(crate) enum Item {
     Initialized,
     /// A resource is watched from now on, or not any more.
     Watched(String, bool),
+    /// There is more of a response that JavaScript carries.
+    Ready(u32),
     /// The server is over; with what went wrong, if anything did.
     Ended(Option<String>),
 }
@@ -107,8 +122,7 @@ impl Bridge {
 
     fn wake(&self) {
         if let Some(waker) = &*lock(&self.waker) {
-            // JavaScript's thread may be on its way out; then there is nobody to tell.
-            let _ = waker.call((), ThreadsafeFunctionCallMode::NonBlocking);
+            waker.wake();
         }
     }
 
@@ -195,6 +209,7 @@ impl Item {
             }
             Self::Initialized => put(format_args!("[8]")),
             Self::Watched(uri, watched) => put(format_args!("[9,{},{watched}]", quoted(&uri))),
+            Self::Ready(number) => put(format_args!("[17,{number}]")),
             Self::Ended(None) => put(format_args!("[10]")),
             Self::Ended(Some(error)) => put(format_args!("[10,{}]", quoted(&error))),
         }

@@ -1,7 +1,8 @@
 //! Words of the facade that are commands and values of the engine's.
 
 use crate::error::NativeFailure;
-use ferromcp::engine::{Call, ListKind, LocalError, LogLevel, Millis, Server};
+use ferromcp::engine::{Call, ListKind, LocalError, LogLevel, Millis, OutgoingKey, RequestKey, Server};
+use ferromcp::{Endpoint, Error};
 use napi::bindgen_prelude::Either;
 
 /// Adds a definition of this kind.
@@ -14,6 +15,25 @@ pub(crate) fn add(server: &mut Server, kind: &str, definition: &str, tag: u32, n
         "prompt" => server.add_prompt(definition, tag, now),
         other => Err(LocalError::Config(format!("nothing of kind {other:?} can be added"))),
     }
+}
+
+/// Asks the client of a call something; without a call there has to be one legacy client alone.
+pub(crate) fn request(
+    endpoint: &Endpoint,
+    related: Option<RequestKey>,
+    method: &str,
+    params: Option<&str>,
+    timeout_ms: Option<u64>,
+) -> Result<OutgoingKey, Error> {
+    if related.is_some() || endpoint.stream().is_some() {
+        return endpoint.request(related, method, params, timeout_ms);
+    }
+    let now = endpoint.now();
+    let asked = endpoint.with_engine(|server| match server.legacy_streams()[..] {
+        [stream] => server.request(stream, None, method, params, timeout_ms, now),
+        _ => Err(LocalError::NoBackChannel),
+    })?;
+    Ok(asked?)
 }
 
 /// Removes a definition of this kind; false when there is none.

@@ -2,7 +2,7 @@
 
 use crate::bridge::{Bridge, Item};
 use crate::stand_in::StandIns;
-use ferromcp::{Endpoint, StdioServer};
+use ferromcp::{Endpoint, Serving};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub(crate) struct Core {
     pub(crate) bridge: Bridge,
     pub(crate) stand_ins: StandIns,
-    pub(crate) stdio: OnceLock<StdioServer>,
+    pub(crate) stdio: OnceLock<Serving>,
     /// What the process ends with, unless JavaScript says otherwise.
     pub(crate) exit_code: AtomicI32,
     /// JavaScript has seen that the server is over.
@@ -31,7 +31,7 @@ impl Core {
     }
 
     pub(crate) fn endpoint(&self) -> Option<&Arc<Endpoint>> {
-        self.stdio.get().map(StdioServer::endpoint)
+        self.stdio.get().map(Serving::endpoint)
     }
 
     /// Ends the server in good order; then the process ends with `code`. Waits for the server's end.

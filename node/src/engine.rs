@@ -51,6 +51,7 @@ impl NativeEngine {
                 server.set_entropy(system_entropy());
                 // Nobody else has the store, so that it needs no leases.
                 server.set_task_owner("", false);
+                self.tasks = MemoryTaskStore::with_most_ended(server.config().tasks.max_ended);
                 self.server = Some(server);
                 None
             }
@@ -177,7 +178,9 @@ impl NativeEngine {
     pub fn poll(&mut self) -> Option<NativeOutput> {
         loop {
             let output = match self.server.as_mut()?.poll_output()? {
-                Output::Transmit { stream, bytes } => NativeOutput::transmit(stream, bytes),
+                Output::Transmit { stream, bytes, .. } => NativeOutput::transmit(stream, bytes),
+                // A stream of lines has no lanes.
+                Output::Unanswered { .. } => continue,
                 Output::Event(Event::Call(call)) => {
                     let output = NativeOutput::call(&call, &self.mark);
                     self.calls.insert(call.key, call);
@@ -364,6 +367,12 @@ impl NativeEngine {
             Ok(())
         })
         .err()
+    }
+
+    /// Tells the client that was asked for a visit to a URL that it is complete.
+    #[napi(catch_unwind)]
+    pub fn complete_elicitation(&mut self, elicitation_id: String) -> Either<bool, NativeFailure> {
+        outcome(self.command(|server, _| Ok(server.complete_elicitation(&elicitation_id))))
     }
 }
 

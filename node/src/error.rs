@@ -2,6 +2,7 @@
 
 use ferromcp::Error;
 use ferromcp_engine::LocalError;
+use ferromcp_engine::error::code;
 use ferromcp_engine::jsonrpc::Fault;
 use napi_derive::napi;
 
@@ -30,12 +31,36 @@ impl From<Fault<'_>> for NativeError {
     }
 }
 
+/// The error codes that the facade has a use for.
+#[napi(object, object_from_js = false)]
+#[derive(Debug)]
+pub struct ErrorCodes {
+    /// The parameters are wrong.
+    pub invalid_params: i64,
+    /// The server could not do its work.
+    pub internal_error: i64,
+    /// The newest of those that JSON-RPC leaves to implementations; SDKs say with it that a connection is closed.
+    pub connection_closed: i64,
+}
+
+/// The numbers of error codes, which the engine knows.
+#[napi]
+pub fn error_codes() -> ErrorCodes {
+    ErrorCodes {
+        invalid_params: code::INVALID_PARAMS,
+        internal_error: code::INTERNAL_ERROR,
+        connection_closed: *code::SERVER_ERRORS.end(),
+    }
+}
+
 /// Why the native module could not do what it was asked for.
 #[napi(object, object_from_js = false)]
 #[derive(Debug)]
 pub struct NativeFailure {
     /// Which class it becomes.
-    #[napi(ts_type = "'configuration' | 'noBackChannel' | 'capabilityNotDeclared' | 'serialization' | 'system'")]
+    #[napi(
+        ts_type = "'configuration' | 'noBackChannel' | 'capabilityNotDeclared' | 'serialization' | 'taskStore' | 'system'"
+    )]
     pub kind: &'static str,
     /// One plain sentence.
     pub message: String,
@@ -74,6 +99,7 @@ impl From<Error> for NativeFailure {
                     .into(),
                 capability: None,
             },
+            Error::TaskStore(_) => Self { kind: "taskStore", message: error.to_string(), capability: None },
             error => Self { kind: "system", message: error.to_string(), capability: None },
         }
     }

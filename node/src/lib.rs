@@ -6,9 +6,10 @@
 //!
 //! Reading order: [`message`], [`convert`] and [`error`]; for servers [`server`], then `host.rs` (calls on their way to
 //! JavaScript), `bridge.rs` (the batch that it takes), `reply.rs` (the batch that it gives back), `asking.rs` (what it asks of
-//! clients) and `stand_in.rs` (answers where JavaScript is busy); [`engine`] is the way without any of them, and `output.rs`
+//! clients) `stand_in.rs` (answers where JavaScript is busy) and `http.rs` (requests of JavaScript's own listener); [`engine`] is the way without any of them, and `output.rs`
 //! what it gives.
 
+pub mod apps;
 mod asking;
 mod bridge;
 mod commands;
@@ -17,6 +18,7 @@ mod core;
 pub mod engine;
 pub mod error;
 mod host;
+pub mod http;
 mod integers;
 pub mod message;
 mod output;

@@ -5,16 +5,19 @@
 //! once. Whatever can go wrong comes back as a [`NativeFailure`] and is thrown by the facade.
 
 use crate::asking::{Asking, Round, state_keys};
+use crate::bridge::Waker;
 use crate::commands::{self, describe, list_kind, log_level, number, outcome};
 use crate::core::Core;
 use crate::error::NativeFailure;
 use crate::host::NodeHost;
+use crate::http::{self, NativePart, NativeRequest};
 use crate::integers;
 use crate::reply::{answers, embedded};
 use crate::signals;
 use ferromcp::engine::{self, LocalError, OutgoingKey, RequestKey, ServerConfig};
+use ferromcp::http::{HttpOptions, start_carrier, start_http};
 use ferromcp::middleware::policy::Policy;
-use ferromcp::{Endpoint, Error, StdioOptions, StdioServer, TaskStoreOption, start_fds, start_stdio};
+use ferromcp::{Endpoint, Error, ServeOptions, Serving, TaskStoreOption, start_fds, start_stdio};
 use napi::Env;
 use napi::bindgen_prelude::{Either, Function, Uint8Array};
 use napi_derive::napi;
@@ -37,22 +40,26 @@ pub struct NativeStart {
     pub input: Option<i32>,
     /// A descriptor to write in place of standard output. It is the server's from now on.
     pub output: Option<i32>,
+    /// The JSON text of a listener's options (`docs/http.md`): serves over HTTP.
+    pub http: Option<String>,
+    /// The JSON text of what is served over HTTP by a listener of JavaScript's own, which brings requests with `admit`.
+    pub carried: Option<String>,
     /// Milliseconds in which the end must be acknowledged; then the process is ended by force.
     pub grace_ms: Option<u32>,
 }
 
 impl NativeStart {
     /// The same for the runtime.
-    fn stdio(&self) -> Result<StdioOptions, Error> {
+    fn stdio(&self) -> Result<ServeOptions, Error> {
         let policy = self.policy.as_deref().map(Policy::from_json).transpose()?;
-        Ok(StdioOptions {
+        Ok(ServeOptions {
             debug: self.debug,
             task_store: match self.task_store.as_deref() {
                 None | Some("memory") => TaskStoreOption::Memory,
                 Some(url) => TaskStoreOption::Url(url.to_owned()),
             },
             middleware: policy.map(Policy::build).transpose()?.unwrap_or_default(),
-            ..StdioOptions::default()
+            ..ServeOptions::default()
         })
     }
 }
@@ -121,7 +128,8 @@ impl NativeServer {
     }
 
     /// Starts to serve, on standard input and output unless other descriptors are given. `wake` is called on
-    /// JavaScript's thread whenever `drain` has something, and keeps the event loop alive until the server is over.
+    /// JavaScript's thread whenever `drain` has something, and keeps the event loop alive until the server is over, unless
+    /// requests are brought by a listener of JavaScript's own.
     #[napi(catch_unwind)]
     pub fn start(
         &self,
@@ -136,7 +144,12 @@ impl NativeServer {
         let Some(server) = self.waiting().take() else {
             return Ok(Some(LocalError::Config("the server was started already".into()).into()));
         };
-        let waker = wake.build_threadsafe_function().callee_handled::<false>().build()?;
+        let builder = wake.build_threadsafe_function().callee_handled::<false>();
+        let waker = match &options.carried {
+            // JavaScript's own listener keeps the event loop alive as long as it listens.
+            Some(_) => Waker::Weak(builder.weak::<true>().build()?),
+            None => Waker::Strong(builder.build()?),
+        };
         self.core.bridge.set_waker(waker);
         let host = Arc::new(NodeHost { core: Arc::clone(&self.core) });
         let started = match (options.input, options.output) {
@@ -145,8 +158,12 @@ impl NativeServer {
                 let (input, output) = (OwnedFd::from_raw_fd(input), OwnedFd::from_raw_fd(output));
                 start_fds(server, host, input, output, stdio)
             },
-            // What the program prints after the server has ended must not reach the client either.
-            _ => start_stdio(server, host, stdio).inspect(StdioServer::keep_redirected),
+            _ => match (&options.http, &options.carried) {
+                (Some(http), _) => HttpOptions::from_json(http).and_then(|http| start_http(server, host, http, stdio)),
+                (None, Some(config)) => http::config(config).and_then(|http| start_carrier(server, host, http, stdio)),
+                // What the program prints after the server has ended must not reach the client either.
+                (None, None) => start_stdio(server, host, stdio).inspect(Serving::keep_redirected),
+            },
         };
         let started = match started {
             Ok(started) => started,
@@ -167,6 +184,35 @@ impl NativeServer {
         let grace = options.grace_ms.map(|grace| Duration::from_millis(grace.into()));
         let watching = std::thread::Builder::new().name("ferromcp-end".into()).spawn(move || core.watch_end(grace));
         Ok(watching.err().map(|error| Error::from(error).into()))
+    }
+
+    /// What is listened on, as host and port; null where nothing is.
+    #[napi(catch_unwind)]
+    pub fn address(&self) -> Option<Vec<String>> {
+        let address = self.core.stdio.get()?.local_addr()?;
+        Some(vec![address.ip().to_string(), address.port().to_string()])
+    }
+
+    /// Lets clients use one more name or address as `Host`: one that JavaScript's own listener listens on.
+    #[napi(catch_unwind)]
+    pub fn allow_host(&self, host: String) {
+        if let Some(endpoint) = self.core.endpoint() {
+            endpoint.allow_http_host(&host);
+        }
+    }
+
+    /// Looks at the head of a request that JavaScript's own listener has read: `headers` are names and values in turn, `number`
+    /// is what the bridge says when there is more of the response. Gives the request, or the response.
+    #[napi(catch_unwind)]
+    pub fn admit(
+        &self,
+        number: u32,
+        method: String,
+        target: String,
+        headers: Vec<String>,
+        principal: Option<String>,
+    ) -> Either<NativeRequest, NativePart> {
+        http::admit(&self.core, number, method, target, headers, principal)
     }
 
     /// All that has gathered since the last time: the text of a JSON array, an entry for each.
@@ -208,6 +254,19 @@ impl NativeServer {
     #[napi(catch_unwind)]
     pub fn begin_task(&self, call: f64) -> Either<bool, NativeFailure> {
         self.about(call, Endpoint::begin_task)
+    }
+
+    /// Who is behind an open call, as far as that was verified.
+    #[napi(catch_unwind)]
+    pub fn principal(&self, call: f64) -> Option<String> {
+        let stream = self.core.bridge.with_call(number(call), |call| call.stream)?;
+        self.core.endpoint()?.with_engine(|server| server.principal(stream).map(str::to_owned)).ok()?
+    }
+
+    /// Ends the connection of a call's stream, and not the call; false where its client has no stream that it could come back to.
+    #[napi(catch_unwind)]
+    pub fn close_sse_stream(&self, call: f64) -> Either<bool, NativeFailure> {
+        self.about(call, Endpoint::close_sse_stream)
     }
 
     /// The id of the task that an open call is; null when it is none.
@@ -254,8 +313,7 @@ impl NativeServer {
             Err(failure) => return Either::B(failure),
         };
         let Some(endpoint) = self.core.endpoint() else { return Either::A(false) };
-        let stream = endpoint.stream();
-        flattened(endpoint.with_engine(|server| server.log_stream(stream, level, logger.as_deref(), &data)))
+        outcome(endpoint.log_clients(level, logger.as_deref(), &data))
     }
 
     /// Sends a notification that belongs to a call; `params` is JSON text.
@@ -268,8 +326,7 @@ impl NativeServer {
     #[napi(catch_unwind)]
     pub fn notify_stream(&self, method: String, params: Option<String>) -> Either<bool, NativeFailure> {
         let Some(endpoint) = self.core.endpoint() else { return Either::A(false) };
-        let stream = endpoint.stream();
-        flattened(endpoint.with_engine(|server| server.notify_stream(stream, &method, params.as_deref())))
+        outcome(endpoint.notify_clients(&method, params.as_deref()))
     }
 
     /// Asks the clients of calls, as the text of a JSON array says, an entry for each call; gives what has come of each, in
@@ -318,7 +375,8 @@ impl NativeServer {
         self.with_server(|server, _| server.set_state_keys(&keys)).err()
     }
 
-    /// Asks a legacy client something; gives the number that its answer comes under. Without `timeout_ms` the limit of
+    /// Asks a legacy client something; gives the number that its answer comes under. Without a call there has to be one client
+    /// alone. Without `timeout_ms` the limit of
     /// the configuration holds.
     #[napi(catch_unwind)]
     pub fn request(
@@ -334,7 +392,8 @@ impl NativeServer {
             Some(key) => key,
             None => None,
         };
-        match endpoint.request(related, &method, params.as_deref(), timeout_ms.map(number)) {
+        let timeout = timeout_ms.map(number);
+        match commands::request(endpoint, related, &method, params.as_deref(), timeout) {
             Ok(OutgoingKey(key)) => Either::A(key as f64),
             Err(error) => Either::B(error.into()),
         }
@@ -366,6 +425,13 @@ impl NativeServer {
         self.core.endpoint()?.resource_updated(&uri).err().map(NativeFailure::from)
     }
 
+    /// Tells the client that was asked for a visit to a URL that it is complete.
+    #[napi(catch_unwind)]
+    pub fn complete_elicitation(&self, elicitation_id: String) -> Either<bool, NativeFailure> {
+        let Some(endpoint) = self.core.endpoint() else { return Either::A(false) };
+        outcome(endpoint.complete_elicitation(&elicitation_id))
+    }
+
     /// Leaves the JSON text of the result that requests of `method` (under `revision`, where one is given) are answered with
     /// while a function holds JavaScript's thread; without a text there is none.
     #[napi(catch_unwind)]
@@ -379,9 +445,8 @@ impl NativeServer {
         self.core.stdio.get()?;
         let core = Arc::clone(&self.core);
         // On a thread, because the runtime waits for the end.
-        let stopping = std::thread::Builder::new()
-            .name("ferromcp-stop".into())
-            .spawn(move || core.stdio.get().map(StdioServer::stop));
+        let stopping =
+            std::thread::Builder::new().name("ferromcp-stop".into()).spawn(move || core.stdio.get().map(Serving::stop));
         stopping.err().map(|error| Error::from(error).into())
     }
 
@@ -452,12 +517,5 @@ impl NativeServer {
             (Some(endpoint), Some(key)) => outcome(body(endpoint, key)),
             _ => Either::A(false),
         }
-    }
-}
-
-fn flattened(result: Result<Result<bool, LocalError>, Error>) -> Either<bool, NativeFailure> {
-    match result {
-        Ok(result) => outcome(result),
-        Err(error) => Either::B(error.into()),
     }
 }

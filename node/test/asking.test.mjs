@@ -375,3 +375,22 @@ test('what a library says of a form', async () => {
   const jsonSchema = { type: 'object', properties: { a: { type: 'string', pattern: 'a' } } };
   assert.equal(elicit('?', { schema: z.object({}), jsonSchema }).params.requestedSchema, jsonSchema);
 });
+
+test('a visit is required by an error, and told to be complete when its call is over', async () => {
+  const declare = `
+    const visit = { mode: 'url', message: 'Log in', url: 'https://example.com/login', elicitationId: 'e-1' };
+    server.tool('files', {}, () => { throw new MCPError(-32042, 'Log in first', { data: { elicitations: [visit] } }); });
+    server.tool('loggedIn', { inputSchema: { type: 'object' } }, ({ id }) => String(server.completeElicitation(id)));`;
+  await withServer(declare, async (client) => {
+    await client.initialize(ALL);
+    const refused = client.request('tools/call', { name: 'files', arguments: {} });
+    const { error } = await client.message((message) => message.id === refused);
+    assert.equal(error.code, -32042);
+    assert.deepEqual(error.data.elicitations.map(({ elicitationId }) => elicitationId), ['e-1']);
+    const said = async (id) => textOf(await client.result('tools/call', { name: 'loggedIn', arguments: { id } }));
+    assert.equal(await said('e-2'), 'false');
+    assert.equal(await said('e-1'), 'true');
+    const told = await client.message((message) => message.method === 'notifications/elicitation/complete');
+    assert.deepEqual(told.params, { elicitationId: 'e-1' });
+  });
+});

@@ -33,6 +33,58 @@ for (const era of ['modern', 'legacy']) {
     });
   });
 
+  test(`${era}: _meta goes both ways`, async () => {
+    const declare = `
+      const seen = ({ meta }) => ({ 'vendor/seen': meta?.['vendor/x'] ?? null });
+      server.tool('t', {}, (_, context) => ({ content: [text('t')], _meta: seen(context) }));
+      server.resource('mem://r', {}, (_, context) => ({ contents: [{ text: 'r', _meta: { own: 1 } }], _meta: seen(context) }));
+      server.prompt('p', {}, (_, context) => ({ description: 'd', messages: [{ role: 'user', content: 'p' }], _meta: seen(context) }));`;
+    await withServer(declare, async (client) => {
+      if (era === 'legacy') await client.initialize();
+      const result = (method, params) => client.result(method, { ...params, _meta: { 'vendor/x': [5] } });
+      const tool = await result('tools/call', { name: 't', arguments: {} });
+      assert.deepEqual([tool._meta['vendor/seen'], textOf(tool)], [[5], 't']);
+      const resource = await result('resources/read', { uri: 'mem://r' });
+      assert.deepEqual(resource._meta['vendor/seen'], [5]);
+      assert.deepEqual(resource.contents, [{ uri: 'mem://r', text: 'r', _meta: { own: 1 } }]);
+      const prompt = await result('prompts/get', { name: 'p' });
+      assert.deepEqual([prompt._meta['vendor/seen'], prompt.description], [[5], 'd']);
+      assert.deepEqual(prompt.messages, [{ role: 'user', content: { type: 'text', text: 'p' } }]);
+      assert.equal(await client.end(), 0);
+      assert.equal(client.stderr, '');
+    });
+  });
+
+  test(`${era}: a page is a resource that its tool points at`, async () => {
+    const declare = `
+      const { AppView } = await import('ferromcp');
+      const ui = { csp: { connectDomains: ['https://example.com'] } };
+      const clock = new AppView('ui://clock/view.html', 'Clock', '<p>é</p>', { ui });
+      const meta = clock.toolMeta({ 'vendor/x': 1, ui: { visibility: ['app'] } });
+      server.appView(clock).tool('time', { meta }, () => '12:00');
+      const refused = (body) => { try { body(); } catch (error) { console.error(error.name, error.message); } };
+      refused(() => new AppView('https://example.com/', 'x', ''));
+      refused(() => clock.toolMeta({ ui: null }));
+      refused(() => server.appView(clock));`;
+    await withServer(declare, async (client) => {
+      const shown = era === 'legacy' ? await client.initialize() : await client.result('server/discover');
+      const extensions = era === 'legacy' ? undefined : { 'io.modelcontextprotocol/ui': {} };
+      assert.deepEqual(shown.capabilities.extensions, extensions);
+      const _meta = { ui: { csp: { connectDomains: ['https://example.com'] } } };
+      const page = { uri: 'ui://clock/view.html', mimeType: 'text/html;profile=mcp-app', _meta };
+      assert.deepEqual((await client.result('resources/list')).resources, [{ ...page, name: 'Clock' }]);
+      const { contents } = await client.result('resources/read', { uri: page.uri });
+      assert.deepEqual(contents, [{ ...page, text: '<p>é</p>' }]);
+      const [tool] = (await client.result('tools/list')).tools;
+      assert.deepEqual(tool._meta, { 'vendor/x': 1, ui: { visibility: ['app'], resourceUri: page.uri } });
+      assert.equal(await client.end(), 0);
+      const [uri, ui, twice] = client.stderr.trimEnd().split('\n');
+      assert.match(uri, /^ConfigurationError .*ui:\/\//);
+      assert.match(ui, /^SerializationError ui: /);
+      assert.match(twice, /^ConfigurationError .*declared already/);
+    });
+  });
+
   test(`${era}: what is disabled is neither listed nor served`, async () => {
     const declare = `
       server.tool('one', {}, () => '1');

@@ -1,11 +1,11 @@
 // What stands round functions: middleware in JavaScript, and the policy of the runtime.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-import { withServer } from './client.mjs';
+import { cli, fixture, withClient, withServer } from './client.mjs';
 
 const textOf = ({ content: [{ text }] }) => text;
 
@@ -174,4 +174,38 @@ test('a policy that can not be is refused', async () => {
     },
     options,
   );
+});
+
+test('a policy out of a file, for any server of the command', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'ferromcp-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const [policy, own] = [join(folder, 'policy.json'), join(folder, 'own.mjs')];
+  const entry = new URL('../dist/index.mjs', import.meta.url).href;
+  const made = (options) => `import { Server } from ${JSON.stringify(entry)};
+    export const server = new Server('own', ${options}).tool('echo', {}, ({ text }) => text);`;
+  writeFileSync(own, made('{}'));
+  writeFileSync(policy, JSON.stringify({ rateLimits: { slow: { calls: 1, periodMs: 3_600_000 } } }));
+  for (const file of [own, fixture('sdk1.mjs'), fixture('sdk1-connects.mjs'), fixture('sdk2.mjs'), fixture('sdk2-serves.mjs')]) {
+    await withClient({ args: [cli, 'run', '--policy', policy, file] }, async (client) => {
+      await client.initialize();
+      assert.deepEqual((await client.call('echo', { text: 'hi' })).content, [{ type: 'text', text: 'hi' }], file);
+      const refused = await client.call('echo', { text: 'hi' });
+      assert.deepEqual([refused.isError, /slow/.test(refused.content[0].text)], [true, true], file);
+    });
+  }
+  const fails = async (wanted) => {
+    await withClient({ args: [cli, 'run', '--policy', policy, own] }, async (client) => {
+      assert.equal(await client.exited, 2);
+      assert.match(client.stderr, wanted);
+    });
+  };
+  for (const [text, wanted] of [['{', /--policy .*policy\.json/], ['[]', /must be a JSON object/], ['{"rates":{}}', /rates/]]) {
+    writeFileSync(policy, text);
+    await fails(wanted);
+  }
+  writeFileSync(policy, '{}');
+  writeFileSync(own, made('{ policy: {} }'));
+  await fails(/policy of its own/);
+  rmSync(policy);
+  await fails(/ENOENT/);
 });

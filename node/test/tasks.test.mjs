@@ -219,7 +219,7 @@ test('what a task can be is checked where it is declared', async () => {
   await withServer(declare, async (client) => {
     assert.equal(textOf(await client.call('ok')), 'ok');
     assert.match(client.stderr, /tool 'a', task: always is none of/);
-    assert.match(client.stderr, /SystemError .*paper:tasks.* is no store of tasks/);
+    assert.match(client.stderr, /TaskStoreError store of tasks: .*paper:tasks.* is no store of tasks/);
   });
 });
 

@@ -6,6 +6,7 @@
  */
 import { innerOf, type Inner } from './compared.cjs';
 import { MCPError } from './errors.cjs';
+import { codes } from './failures.cjs';
 import { standInOf } from './standin.cjs';
 import { EngineTransport, type Lane, type RpcMessage } from './transport.cjs';
 
@@ -75,7 +76,7 @@ class Extra {
   };
 
   readonly sendRequest = async (request: object, schema: unknown, options?: object): Promise<unknown> => {
-    if (this.signal.aborted) throw new MCPError(-32000, 'Request was cancelled');
+    if (this.signal.aborted) throw new MCPError(codes.connectionClosed, 'Request was cancelled');
     return this.#inner.request(request, schema, { ...options, relatedRequestId: this.requestId });
   };
 }

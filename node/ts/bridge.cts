@@ -3,6 +3,7 @@
  *
  * Decides when the native module is entered: once for all that has gathered, and once for all answers of a turn.
  */
+import { Responses } from './carrier.cjs';
 import { NoBackChannel, done, outgoing, taken, type NoResult, type OutgoingError } from './errors.cjs';
 import { mark, revive, stringify, type Integers } from './json.cjs';
 import { native } from './loader.cjs';
@@ -98,13 +99,16 @@ type Entry =
   | [kind: 10, error?: string]
   | [kind: 11, number: number, tag: number, variables: Record<string, string>, uri: string]
   | [kind: 14 | 15, ask: number, answers: readonly Answer[]]
-  | [kind: 16, number: number, id: string | null];
+  | [kind: 16, number: number, id: string | null]
+  | [kind: 17, response: number];
 
 /** One native server and the event loop. */
 export class Bridge implements Answers {
   readonly native: NativeServer;
   /** What running calls ask of their clients. */
   readonly rounds: Rounds;
+  /** Of requests that a listener of JavaScript's own has brought. */
+  readonly responses = new Responses();
   /** Settled when the server is over. */
   readonly finished: Promise<void>;
   #end!: (error: string | undefined) => void;
@@ -237,6 +241,9 @@ export class Bridge implements Answers {
           break;
         case 16:
           sink.taskBegun(entry[1], entry[2] ?? undefined);
+          break;
+        case 17:
+          this.responses.ready(entry[1]);
           break;
         case 14:
         case 15:

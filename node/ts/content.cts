@@ -78,6 +78,7 @@ export interface ResourceContents {
 /** A whole result of a read. */
 export interface ResourceResult {
   readonly contents: readonly ResourceContents[];
+  readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
 /** One message of a prompt. */
@@ -90,6 +91,7 @@ export interface PromptMessage {
 export interface PromptResult {
   readonly description?: string;
   readonly messages: readonly PromptMessage[];
+  readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
 /** A completion's whole result; at most 100 values are sent. */

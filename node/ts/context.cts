@@ -95,7 +95,10 @@ export class Context {
 
   /** @internal Whether what the function ends with matters to nobody: it says no more than that the call is over. */
   static isMoot(context: Context, error: unknown): boolean {
-    return context.#over !== undefined && (context.#over instanceof Suspended || error === context.#over);
+    const over = context.#over;
+    if (over === undefined) return false;
+    // What Node's own functions throw for a signal has its reason as the cause.
+    return over instanceof Suspended || error === over || (error instanceof Error && error.cause === over);
   }
 
   /** Aborted when nobody waits for the answer any more: cancelled, too late, the client is asked first, or it is gone. */
@@ -166,6 +169,16 @@ export class Context {
   notify(method: string, params?: object): boolean {
     const text = params === undefined ? undefined : stringify(params, 'params');
     return taken(this.#bridge.native.notify(this.#number, method, text));
+  }
+
+  /**
+   * Ends the connection of this call's stream, and not the call: a legacy client over HTTP comes back for the rest (2025-11-25
+   * `basic/transports`, "Sending Messages to the Server"), so a call that takes long holds no connection.
+   *
+   * @returns false where the client has no stream that it could come back to
+   */
+  closeSSEStream(): boolean {
+    return taken(this.#bridge.native.closeSseStream(this.#number));
   }
 
   /**
@@ -345,6 +358,11 @@ export class Context {
   /** Name, version and more, as the peer told it; undefined when it did not. */
   get clientInfo(): Implementation | undefined {
     return this.#described.clientInfo ?? undefined;
+  }
+
+  /** Who is behind the request, as far as that was verified; undefined where nobody is known, and over stdio. */
+  get principal(): string | undefined {
+    return this.#bridge.native.principal(this.#number) ?? undefined;
   }
 
   /** What the peer can do, as it told it. */

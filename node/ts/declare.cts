@@ -15,7 +15,7 @@ import type { Context } from './context.cjs';
 import { ConfigurationError } from './errors.cjs';
 import type { HandlerKind } from './failures.cjs';
 import { stringify } from './json.cjs';
-import { takeSchema, type AnySchema, type JsonSchema, type OutputOf, type Validate } from './schema.cjs';
+import { takeSchema, type AnySchema, type JsonSchema, type OutputOf, type StandardResult, type Validate } from './schema.cjs';
 
 /** An icon, as the specification has it. */
 export interface Icon {
@@ -260,7 +260,33 @@ function promptArguments(
   const list = Object.entries(properties).map(([name, { title, description }]) => {
     return { name, title, description, required: required.includes(name) };
   });
-  return [list, validate];
+  return [list, validate === undefined ? undefined : fromText(validate)];
+}
+
+/** Arguments of prompts come as text (`server/prompts`); what the schema does not take as text is read as JSON. */
+function fromText(validate: Validate): Validate {
+  const again = (given: Readonly<Record<string, unknown>>, first: StandardResult<unknown>): ReturnType<Validate> => {
+    if (first.issues === undefined) return first;
+    const read = { ...given };
+    let differs = false;
+    for (const { path } of first.issues) {
+      const part = path?.[0];
+      const name = (typeof part === 'object' ? part.key : part) as string;
+      if (!Object.hasOwn(given, name)) continue;
+      try {
+        read[name] = JSON.parse(given[name] as string);
+        differs = true;
+      } catch {
+        // It is no JSON, and stays the text that the schema does not take.
+      }
+    }
+    return differs ? validate(read) : first;
+  };
+  return (given) => {
+    const args = given as Readonly<Record<string, unknown>>;
+    const first = validate(args);
+    return first instanceof Promise ? first.then((result) => again(args, result)) : again(args, first);
+  };
 }
 
 /** As the specification calls it (2025-11-25 `basic/utilities/tasks`, "Tool-Level Negotiation"). */

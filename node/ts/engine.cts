@@ -347,6 +347,15 @@ export class Engine {
     done(this.#native.resourceUpdated(uri));
   }
 
+  /**
+   * Tells the client that was asked for a visit to a URL under this `elicitationId`, by a question or by an error -32042, that
+   * the visit is complete (2025-11-25 `client/elicitation`, "Completion Notifications for URL Mode Elicitation"). The call that
+   * asked may be over. False: no client was asked under it, or it was told before; a modern client is never told.
+   */
+  completeElicitation(elicitationId: string): boolean {
+    return taken(this.#native.completeElicitation(elicitationId));
+  }
+
   #reply(key: number, kind: AnswerKind, value: unknown): boolean {
     return taken(this.#native.reply(answerLine(key, kind, stringify(value, 'result')), []));
   }

@@ -125,6 +125,13 @@ export class SystemError extends FerroMCPError {
   }
 }
 
+/** The store of tasks can't be opened; the message says why. */
+export class TaskStoreError extends FerroMCPError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('FERROMCP_TASK_STORE', message, options);
+  }
+}
+
 /** The native module for this platform could not be loaded. The message says which one, and what to do. */
 export class NativeModuleError extends FerroMCPError {
   constructor(message: string, options?: ErrorOptions) {
@@ -144,6 +151,7 @@ const classes = {
   TimedOut,
   SerializationError,
   SystemError,
+  TaskStoreError,
   NativeModuleError,
 };
 for (const [name, type] of Object.entries(classes)) {
@@ -167,6 +175,7 @@ const failures = {
   noBackChannel: NoBackChannel,
   serialization: SerializationError,
   system: SystemError,
+  taskStore: TaskStoreError,
 };
 
 /** The error for what the native module could not do. */

@@ -2,12 +2,14 @@
 import type { Bridge } from './bridge.cjs';
 import { CapabilityNotDeclared, MCPError, ResourceNotFound, SerializationError, ToolError } from './errors.cjs';
 import { stringifyAsIs } from './json.cjs';
+import { native } from './loader.cjs';
 
 /** What the functions of a server serve. */
 export type HandlerKind = 'tool' | 'resource' | 'template' | 'prompt' | 'completion' | 'method';
 
-const INVALID_PARAMS = -32602;
-const INTERNAL_ERROR = -32603;
+
+/** The numbers of error codes, which the engine knows. */
+export const codes = native.errorCodes();
 
 /** Answers a call for which host code threw `error`. */
 export function sendFailure(bridge: Bridge, number: number, kind: HandlerKind, name: string, error: unknown): void {
@@ -26,14 +28,14 @@ export function sendFailure(bridge: Bridge, number: number, kind: HandlerKind, n
     return;
   }
   report(`Error in ${kind} '${name}'`, error);
-  sendError(bridge, number, INTERNAL_ERROR, `Error in ${kind} '${name}': ${named(error)}`);
+  sendError(bridge, number, codes.internalError, `Error in ${kind} '${name}': ${named(error)}`);
 }
 
 /** Answers a call whose arguments are not what the handler takes. */
 export function sendInvalid(bridge: Bridge, number: number, kind: HandlerKind, name: string, why: string): void {
   const text = `Invalid arguments for ${kind} '${name}': ${why}`;
   if (kind === 'tool') sendToolError(bridge, number, text);
-  else sendError(bridge, number, INVALID_PARAMS, text);
+  else sendError(bridge, number, codes.invalidParams, text);
 }
 
 /** Answers a call with a JSON-RPC error. */

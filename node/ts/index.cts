@@ -1,5 +1,6 @@
 /** The package's objects: the engine's answers turned into JavaScript's own manners. No protocol rule lives here. */
 export { accelerate, type AccelerateOptions } from './accelerate.cjs';
+export { AppView, type AppViewOptions } from './apps.cjs';
 export {
   elicit,
   elicitUrl,
@@ -64,11 +65,21 @@ export {
   ResourceNotFound,
   SerializationError,
   SystemError,
+  TaskStoreError,
   TimedOut,
   ToolError,
   type ErrorOptions,
   type OutgoingError,
 } from './errors.cjs';
+export {
+  toFetchHandler,
+  toNodeHandler,
+  type FetchHandler,
+  type FetchHandlerOptions,
+  type NodeHandler,
+  type NodeHandlerOptions,
+} from './handlers.cjs';
+export { HttpServer, type HttpConfig, type HttpOptions } from './http.cjs';
 export { Json, type Integers } from './json.cjs';
 export type { ServeOptions } from './lifetime.cjs';
 export type { Middleware } from './middleware.cjs';
@@ -77,5 +88,5 @@ export type { Message, NotificationMessage, RequestMessage, ResponseMessage } fr
 export type { AnySchema, JsonSchema, OutputOf, ShownSchema, StandardSchema } from './schema.cjs';
 export { serve, type ServableOptions } from './serve.cjs';
 export type { MethodHandler, NotificationHandler } from './running.cjs';
-export { Server, type RunOptions, type ServerOptions } from './server.cjs';
+export { Server, type CarrierOptions, type ListenOptions, type RunOptions, type ServerOptions } from './server.cjs';
 export { version } from './version.cjs';

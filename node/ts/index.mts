@@ -4,6 +4,7 @@
  */
 export {
   accelerate,
+  AppView,
   audio,
   CapabilityNotDeclared,
   ConfigurationError,
@@ -12,6 +13,7 @@ export {
   elicitUrl,
   Engine,
   FerroMCPError,
+  HttpServer,
   image,
   InputRequired,
   InvalidAnswer,
@@ -27,8 +29,11 @@ export {
   serve,
   Server,
   SystemError,
+  TaskStoreError,
   text,
   TimedOut,
+  toFetchHandler,
+  toNodeHandler,
   ToolError,
   version,
 } from './index.cjs';

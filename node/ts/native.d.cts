@@ -63,6 +63,22 @@ export declare class NativeEngine {
   notifyChanged(list: 'tools' | 'prompts' | 'resources'): NativeFailure | null
   /** Tells the watchers of a resource that it has changed. */
   resourceUpdated(uri: string): NativeFailure | null
+  /** Tells the client that was asked for a visit to a URL that it is complete. */
+  completeElicitation(elicitationId: string): boolean | NativeFailure
+}
+
+/** A request whose head is as it must be. */
+export declare class NativeRequest {
+  /** Bytes that the body may have; null where none is to be read. */
+  limit(): number | null
+  /** The response to a body that is longer. */
+  tooLarge(): NativePart
+  /** Serves the request, once, with its whole body. */
+  serve(body: Uint8Array): NativeFailure | null
+  /** The next piece of the response; null when there is none yet: the bridge says when there is. */
+  poll(): NativePart | null
+  /** The client is gone, or all is sent. */
+  close(): void
 }
 
 /** One MCP server. */
@@ -82,9 +98,19 @@ export declare class NativeServer {
   enable(kind: 'tool' | 'resource' | 'template' | 'prompt', key: string, enabled: boolean): boolean | NativeFailure
   /**
    * Starts to serve, on standard input and output unless other descriptors are given. `wake` is called on
-   * JavaScript's thread whenever `drain` has something, and keeps the event loop alive until the server is over.
+   * JavaScript's thread whenever `drain` has something, and keeps the event loop alive until the server is over, unless
+   * requests are brought by a listener of JavaScript's own.
    */
   start(wake: () => void, options: NativeStart): NativeFailure | null
+  /** What is listened on, as host and port; null where nothing is. */
+  address(): Array<string> | null
+  /** Lets clients use one more name or address as `Host`: one that JavaScript's own listener listens on. */
+  allowHost(host: string): void
+  /**
+   * Looks at the head of a request that JavaScript's own listener has read: `headers` are names and values in turn, `number`
+   * is what the bridge says when there is more of the response. Gives the request, or the response.
+   */
+  admit(number: number, method: string, target: string, headers: Array<string>, principal?: string | undefined | null): NativeRequest | NativePart
   /** All that has gathered since the last time: the text of a JSON array, an entry for each. */
   drain(): string
   /** Answers calls: a line for each, a letter and the call's number, a blank, and JSON text. */
@@ -100,6 +126,10 @@ export declare class NativeServer {
    * is over.
    */
   beginTask(call: number): boolean | NativeFailure
+  /** Who is behind an open call, as far as that was verified. */
+  principal(call: number): string | null
+  /** Ends the connection of a call's stream, and not the call; false where its client has no stream that it could come back to. */
+  closeSseStream(call: number): boolean | NativeFailure
   /** The id of the task that an open call is; null when it is none. */
   taskId(call: number): string | null
   /** What is known of an open call, as the text of a JSON object, large integers marked; null when it is answered. */
@@ -122,7 +152,8 @@ export declare class NativeServer {
   /** Takes new keys for `requestState`, each 32 bytes in base64: the first seals, all of them open. */
   setStateKeys(keys: Array<string>): NativeFailure | null
   /**
-   * Asks a legacy client something; gives the number that its answer comes under. Without `timeout_ms` the limit of
+   * Asks a legacy client something; gives the number that its answer comes under. Without a call there has to be one client
+   * alone. Without `timeout_ms` the limit of
    * the configuration holds.
    */
   request(call: number | undefined | null, method: string, params?: string | undefined | null, timeoutMs?: number | undefined | null): number | NativeFailure
@@ -132,6 +163,8 @@ export declare class NativeServer {
   notifyChanged(list: 'tools' | 'prompts' | 'resources'): NativeFailure | null
   /** Tells the watchers of a resource that it has changed. */
   resourceUpdated(uri: string): NativeFailure | null
+  /** Tells the client that was asked for a visit to a URL that it is complete. */
+  completeElicitation(elicitationId: string): boolean | NativeFailure
   /**
    * Leaves the JSON text of the result that requests of `method` (under `revision`, where one is given) are answered with
    * while a function holds JavaScript's thread; without a text there is none.
@@ -145,6 +178,34 @@ export declare class NativeServer {
   exitCode(): number
   /** JavaScript has seen that the server is over: lets the event loop go. */
   acknowledge(): void
+}
+
+/** The extension that a server with pages declares. */
+export declare function appExtension(): string
+
+/** A tool's `_meta` that points at a page, made of another one: JSON text of objects. */
+export declare function appToolMeta(uri: string, meta: string): string | NativeFailure
+
+/**
+ * A page, as the text of a JSON array of two: its `Resource`, and the contents that reading it gives. `ui` is the JSON text of an
+ * object.
+ */
+export declare function appView(uri: string, name: string, html: string, ui?: string | undefined | null): string | NativeFailure
+
+/** Why the JSON text `config` of what is served over HTTP can't be; null where it can. */
+export declare function checkHttp(config: string): NativeFailure | null
+
+/** The numbers of error codes, which the engine knows. */
+export declare function errorCodes(): ErrorCodes
+
+/** The error codes that the facade has a use for. */
+export interface ErrorCodes {
+  /** The parameters are wrong. */
+  invalidParams: number
+  /** The server could not do its work. */
+  internalError: number
+  /** The newest of those that JSON-RPC leaves to implementations; SDKs say with it that a connection is closed. */
+  connectionClosed: number
 }
 
 /** The revisions of the legacy era, oldest first. */
@@ -165,7 +226,7 @@ export interface NativeError {
 /** Why the native module could not do what it was asked for. */
 export interface NativeFailure {
   /** Which class it becomes. */
-  kind: 'configuration' | 'noBackChannel' | 'capabilityNotDeclared' | 'serialization' | 'system'
+  kind: 'configuration' | 'noBackChannel' | 'capabilityNotDeclared' | 'serialization' | 'taskStore' | 'system'
   /** One plain sentence. */
   message: string
   /** The capability that the client has not declared, where it is that. */
@@ -221,6 +282,20 @@ export interface NativeParsed {
   fault?: NativeError
 }
 
+/** A piece of a response. With a status it is the first; with `end` the last. */
+export interface NativePart {
+  /** The status code. */
+  status?: number
+  /** Names and values of the header fields, in turn. */
+  headers?: Array<string>
+  /** More of the body. */
+  body?: Uint8Array
+  /** Nothing follows. */
+  end: boolean
+  /** The response was given up: its connection should be broken off. */
+  aborted: boolean
+}
+
 /** How a server is started. */
 export interface NativeStart {
   /** Whether every message is written to stderr; the environment variable MCP_DEBUG decides when it is not given. */
@@ -233,6 +308,10 @@ export interface NativeStart {
   input?: number
   /** A descriptor to write in place of standard output. It is the server's from now on. */
   output?: number
+  /** The JSON text of a listener's options (`docs/http.md`): serves over HTTP. */
+  http?: string
+  /** The JSON text of what is served over HTTP by a listener of JavaScript's own, which brings requests with `admit`. */
+  carried?: string
   /** Milliseconds in which the end must be acknowledged; then the process is ended by force. */
   graceMs?: number
 }

@@ -88,11 +88,14 @@ export function sendResource(
     return { uri, mimeType: mimeType ?? 'application/json', text: stringify(item, 'result') };
   };
   let items: readonly unknown[] = [value];
+  let meta: ResourceResult['_meta'];
   if (value === undefined || value === null) items = [];
   else if (isObject(value) && Array.isArray((value as Partial<ResourceResult>).contents)) {
-    items = (value as ResourceResult).contents;
+    ({ contents: items, _meta: meta } = value as ResourceResult);
   } else if (Array.isArray(value) && value.length > 0 && value.every(isContents)) items = value;
-  writer.send(answers, number, 'contents', items.map(contents), 'contents');
+  const found = items.map(contents);
+  if (meta === undefined) writer.send(answers, number, 'contents', found, 'contents');
+  else writer.send(answers, number, 'result', { contents: found, _meta: meta }, 'result');
 }
 
 /** Answers a `prompts/get`. */
@@ -111,8 +114,9 @@ export function sendPrompt(answers: Answers, number: number, value: unknown): vo
     const text = typeof content === 'string' ? content : stringify(content, 'message');
     return { ...message, content: { type: 'text', text } };
   });
-  const description = whole ? (value as PromptResult).description : undefined;
-  writer.send(answers, number, 'prompt', { description, messages }, 'messages');
+  const { description, _meta } = whole ? (value as PromptResult) : { description: undefined, _meta: undefined };
+  const kind = _meta === undefined ? 'prompt' : 'result';
+  writer.send(answers, number, kind, { description, messages, _meta }, 'messages');
 }
 
 /** Answers a `completion/complete`. */

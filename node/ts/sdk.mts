@@ -1,3 +1,3 @@
 /** The ES module entry of the drop-in for `@modelcontextprotocol/sdk` 1.x. */
-export { StdioServerTransport } from './sdk.cjs';
+export { StdioServerTransport, StreamableHTTPServerTransport, WebStandardStreamableHTTPServerTransport } from './sdk.cjs';
 export type * from './sdk.cjs';

@@ -1,6 +1,7 @@
 /** `serve`: an existing server on the engine, whichever library it was made with. */
 import { innerOf } from './compared.cjs';
 import { ConfigurationError } from './errors.cjs';
+import type { HttpOptions } from './http.cjs';
 import { peer } from './peers.cjs';
 import { Server } from './server.cjs';
 import { standInOf } from './standin.cjs';
@@ -21,20 +22,31 @@ export interface Handle {
 }
 
 /** How an existing server is served. `ask` is for those of the official SDKs: a `Server` says `reentry` with each function. */
-export interface ServableOptions extends TransportOptions {
+export interface ServableOptions extends TransportOptions, HttpOptions {
+  /** On what; `stdio` when it is not given. `http` is for a `Server`, with the options of `docs/http.md` beside it. */
+  readonly transport?: 'stdio' | 'http';
   /** Whether the process ends with the server, also on signals; true by default. */
   readonly exit?: boolean;
 }
 
 /**
- * Serves on standard input and output: a `Server` of this package, an `McpServer` or `Server` of
+ * Serves on standard input and output, or over HTTP: a `Server` of this package, an `McpServer` or `Server` of
  * `@modelcontextprotocol/sdk` 1.x or `@modelcontextprotocol/server` 2.x, or a factory of the latter.
  *
  * Returns when the server is connected. The process ends when the client has closed its side and all is answered.
  */
 export async function serve(app: Server | Connectable | Factory, options: ServableOptions = {}): Promise<void> {
   const ending = options.exit === false ? 'alone' : 'run';
-  if (app instanceof Server) return options.exit === false ? app.serve(options) : app.run(options);
+  if (app instanceof Server) {
+    const { policy, exit, ask: _, transport = 'stdio', ...rest } = options;
+    if (policy !== undefined) app.setPolicy(policy);
+    // Which of both it is, and what is wrong with the rest, is found there.
+    const on = transport as 'http';
+    return exit === false ? app.serve(on, rest) : app.run(on, rest);
+  }
+  if (options.transport === 'http') {
+    throw new ConfigurationError('a server of an SDK is served over stdio; over HTTP a Server is, or its transport for HTTP');
+  }
   if (typeof app === 'function') {
     serveFactory(app, { transport: new EngineTransport('detected', ending, options) });
     return;

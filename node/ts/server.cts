@@ -1,4 +1,5 @@
 /** `Server`: what a user declares and runs. */
+import type { AppView } from './apps.cjs';
 import type { Bridge } from './bridge.cjs';
 import type { LogLevel } from './context.cjs';
 import {
@@ -18,9 +19,12 @@ import {
   type ToolOptions,
 } from './declare.cjs';
 import { ConfigurationError, done, taken } from './errors.cjs';
+import { HttpServer, httpText, type HttpConfig, type HttpOptions } from './http.cjs';
 import { integersOption, stringify, type Integers } from './json.cjs';
 import { endOnSignals, leaveWith, openBridge, type ServeOptions } from './lifetime.cjs';
+import { native } from './loader.cjs';
 import type { Middleware } from './middleware.cjs';
+import type { NativeStart } from './native.cjs';
 import { Running, type MethodHandler, type NotificationHandler } from './running.cjs';
 import type { AnySchema } from './schema.cjs';
 
@@ -45,7 +49,7 @@ export interface ServerOptions {
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
-/** How a server of this package is run. */
+/** How a server of this package is run on standard input and output. */
 export interface RunOptions extends ServeOptions {
   /**
    * Where tasks are kept (`docs/tasks.md`). `memory`, when it is not given: they end with the server. `sqlite:PATH` is a file,
@@ -54,8 +58,20 @@ export interface RunOptions extends ServeOptions {
   readonly taskStore?: string;
 }
 
+/** What does not depend on what messages travel on. */
+type CommonOptions = Pick<RunOptions, 'debug' | 'taskStore'>;
+
+/** How a server of this package is served over HTTP by a listener of ours (`docs/http.md`). */
+export interface ListenOptions extends CommonOptions, HttpOptions {}
+
+/** The same by somebody else's listener. `path` is null when it is not given: every path. */
+export interface CarrierOptions extends CommonOptions, HttpConfig {}
+
 /** @internal Adds what was declared without the methods of `Server`. */
 export let addDeclared: (server: Server, item: Declared) => void;
+
+/** @internal Starts a server whose requests are brought by `admit`; `carried`: the JSON text of how they are served. */
+export let startCarried: (server: Server, options: CommonOptions, carried: string) => Bridge;
 
 /** An MCP server: declare tools, resources and prompts, then `run()` it. */
 export class Server {
@@ -70,11 +86,17 @@ export class Server {
   readonly #layers: Middleware[] = [];
   /** Places of what is declared and not shown. */
   readonly #hidden = new Set<string>();
-  readonly #policy: string | undefined;
+  #policy: string | undefined;
   #running: Running | undefined;
 
   static {
     addDeclared = (server, item) => server.#add(item);
+    startCarried = (server, options, carried) => {
+      const bridge = server.#start(options, false, { carried });
+      const over = (): void => server.#over(bridge);
+      bridge.finished.then(over, over);
+      return bridge;
+    };
   }
 
   constructor(name: string, options: ServerOptions = {}) {
@@ -144,6 +166,14 @@ export class Server {
     return this;
   }
 
+  /** Adds a page of MCP Apps, and declares the extension unless it is declared. Before the server runs. */
+  appView(view: AppView): this {
+    this.#beforeStart(`page '${view.uri}'`);
+    const extension = native.appExtension();
+    if (!this.#extensions.has(extension)) this.extension(extension);
+    return this.#add(view.declared);
+  }
+
   /** Tells a function of each notification of this method that the engine has no use for. */
   onNotification(method: string, handler: NotificationHandler): this {
     callable(handler, `notification '${method}'`);
@@ -210,6 +240,15 @@ export class Server {
   }
 
   /**
+   * Tells the client that was asked for a visit to a URL under this `elicitationId`, by a question or by an error -32042, that
+   * the visit is complete (2025-11-25 `client/elicitation`, "Completion Notifications for URL Mode Elicitation"). The call that
+   * asked may be over. False: no client was asked under it, or it was told before; a modern client is never told.
+   */
+  completeElicitation(elicitationId: string): boolean {
+    return this.#running !== undefined && taken(this.#running.bridge.native.completeElicitation(elicitationId));
+  }
+
+  /**
    * Takes new keys for what goes through modern clients that are asked, also while the server is running: each 32 bytes, or
    * their base64 text. The first seals, all of them open. Processes that share the keys serve each other's retries; without any
    * this process makes one of its own.
@@ -226,25 +265,54 @@ export class Server {
     return taken(this.#running.bridge.native.logStream(level, stringify(data, 'data'), logger));
   }
 
+  /** Takes the policy of a server that was made without one. Before the server runs. */
+  setPolicy(policy: Readonly<Record<string, unknown>>): this {
+    this.#beforeStart('policy');
+    if (this.#policy !== undefined) throw new ConfigurationError(`server '${this.name}' has a policy of its own`);
+    this.#policy = stringify(policy, 'policy');
+    return this;
+  }
+
   /**
    * Serves on standard input and output until the input ends and what is in flight is answered; then **ends the
    * process**, with `process.exitCode` or 0, whatever timers and connections are alive. SIGTERM, SIGINT and SIGHUP end it
    * in good order with 143, 130 and 129, unless the program listens for them itself.
    */
-  async run(options: RunOptions = {}): Promise<void> {
-    const bridge = this.#start(options, true);
+  async run(options?: RunOptions): Promise<void>;
+  async run(transport: 'stdio', options?: RunOptions): Promise<void>;
+  /** As `run()`, over HTTP: `run('http', { host: '127.0.0.1', port: 8000, path: '/mcp' })`. Serves until a signal ends it. */
+  async run(transport: 'http', options?: ListenOptions): Promise<void>;
+  async run(first: 'stdio' | 'http' | RunOptions = {}, second: RunOptions | ListenOptions = {}): Promise<void> {
+    const bridge = this.#open(first, second, true);
     endOnSignals(bridge);
     await leaveWith(bridge);
   }
 
   /** As `run()`, but returns when the server is over, and leaves signals and the process to the program. */
-  async serve(options: RunOptions = {}): Promise<void> {
-    const bridge = this.#start(options, false);
+  async serve(options?: RunOptions): Promise<void>;
+  async serve(transport: 'stdio', options?: RunOptions): Promise<void>;
+  async serve(transport: 'http', options?: ListenOptions): Promise<void>;
+  async serve(first: 'stdio' | 'http' | RunOptions = {}, second: RunOptions | ListenOptions = {}): Promise<void> {
+    const bridge = this.#open(first, second, false);
     try {
       await bridge.finished;
     } finally {
-      this.#running = undefined;
+      this.#over(bridge);
     }
+  }
+
+  /**
+   * As `serve('http', options)`, but returns when the server listens.
+   *
+   * @throws ConfigurationError for an option that is wrong, SystemError where the address can't be listened on
+   */
+  async listen(options: ListenOptions = {}): Promise<HttpServer> {
+    const bridge = this.#open('http', options, false);
+    const over = (): void => this.#over(bridge);
+    const finished = bridge.finished.finally(over);
+    // Whoever waits for it sees the error; nobody has to.
+    finished.catch(() => {});
+    return new HttpServer(bridge, finished, options.path);
   }
 
   /** Ends a server that is running: what is answered is sent, calls that run are told to stop and not waited for. */
@@ -256,7 +324,21 @@ export class Server {
     if (this.#running !== undefined) throw new ConfigurationError(`${what}: the server is running already`);
   }
 
-  #start({ taskStore, ...options }: RunOptions, owned: boolean): Bridge {
+  #open(first: 'stdio' | 'http' | RunOptions, second: RunOptions | ListenOptions, owned: boolean): Bridge {
+    if (typeof first === 'object') return this.#start(first, owned);
+    if (first === 'stdio') return this.#start(second as RunOptions, owned);
+    if (first !== 'http') throw new ConfigurationError(`transport: '${String(first)}' is neither 'stdio' nor 'http'`);
+    const { debug, taskStore, ...http } = second as ListenOptions;
+    return this.#start({ ...(debug === undefined ? {} : { debug }), ...(taskStore === undefined ? {} : { taskStore }) }, owned, {
+      http: httpText(http),
+    });
+  }
+
+  #over(bridge: Bridge): void {
+    if (this.#running?.bridge === bridge) this.#running = undefined;
+  }
+
+  #start({ taskStore, ...options }: RunOptions, owned: boolean, carrier: NativeStart = {}): Bridge {
     this.#beforeStart(`server '${this.name}'`);
     const config = { ...this.#config };
     if (this.#completions.size > 0) config['capabilities'] = { completions: {}, ...(config['capabilities'] as object) };
@@ -278,7 +360,8 @@ export class Server {
       if (this.#hidden.has(place)) taken(running.bridge.native.enable(item.kind, item.key, false));
     }
     const policy = this.#policy;
-    const more = { ...(taskStore === undefined ? {} : { taskStore }), ...(policy === undefined ? {} : { policy }) };
+    const kept = taskStore === undefined ? {} : { taskStore };
+    const more = { ...carrier, ...kept, ...(policy === undefined ? {} : { policy }) };
     openBridge(running.bridge, options, owned, more);
     this.#running = running;
     return running.bridge;

@@ -8,9 +8,9 @@
  */
 import { Bridge, type Sink } from './bridge.cjs';
 import { ConfigurationError, MCPError, NoBackChannel, done, taken } from './errors.cjs';
-import { report, sendError } from './failures.cjs';
+import { codes, report, sendError } from './failures.cjs';
 import { HeldCalls } from './held.cjs';
-import { mark, stringifyAsIs } from './json.cjs';
+import { mark, stringify, stringifyAsIs } from './json.cjs';
 import { endOnSignals, leaveWith, openBridge, type ServeOptions } from './lifetime.cjs';
 import type { StandIn } from './standin.cjs';
 import { version } from './version.cjs';
@@ -49,6 +49,8 @@ export interface TransportOptions extends ServeOptions {
    * waits in this process for the client's retry. Else it fails.
    */
   readonly ask?: 'held' | undefined;
+  /** Rates, calls at once, times that tools may take, and the audit log: what `docs/policy.md` has. */
+  readonly policy?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** What is known of the server beside its messages. */
@@ -92,11 +94,15 @@ export class EngineTransport implements Sink {
   onerror?: ((error: Error) => void) | undefined;
   // The SDKs' own types of messages, which are not known here.
   onmessage?: ((message: any, extra?: any) => void) | undefined;
-  readonly sessionId?: string;
+  sessionId?: string;
 
   #fronted: boolean;
   readonly #ending: Ending;
-  readonly #options: ServeOptions;
+  readonly #options: TransportOptions;
+  /** The JSON text of how it is served over HTTP, where it is. */
+  readonly #carried: string | undefined;
+  /** What the SDK's server is told of the HTTP requests that its requests came by. */
+  readonly #extras = new Map<number | string, object>();
   #bridge: Bridge | undefined;
   #started = false;
   /** Requests of our own to the SDK's server. */
@@ -116,7 +122,7 @@ export class EngineTransport implements Sink {
   readonly #asked = new Map<number | string, number>();
   readonly #held: HeldCalls | undefined;
 
-  constructor(manner: Manner, ending: Ending, options: TransportOptions = {}) {
+  constructor(manner: Manner, ending: Ending, options: TransportOptions = {}, carried?: string) {
     if (options.ask !== undefined && options.ask !== 'held') {
       throw new ConfigurationError(`ask: ${String(options.ask)} is not 'held'`);
     }
@@ -124,6 +130,27 @@ export class EngineTransport implements Sink {
     this.#fronted = manner === 'fronted';
     this.#ending = ending;
     this.#options = options;
+    this.#carried = carried;
+  }
+
+  /** @internal The native server; undefined before the start and after the end. */
+  static bridgeOf(transport: EngineTransport): Bridge | undefined {
+    return transport.#bridge;
+  }
+
+  /** @internal What the SDK's server is to be told of the HTTP request that brings its request `id`, until that is answered. */
+  static tell(transport: EngineTransport, id: number | string, extra: object): void {
+    transport.#extras.set(id, extra);
+  }
+
+  /** @internal Takes back what was told and not asked for. */
+  static untell(transport: EngineTransport, id: number | string, extra: object): void {
+    if (transport.#extras.get(id) === extra) transport.#extras.delete(id);
+  }
+
+  /** @internal The number of the SDK's request `id`. */
+  static numberOf(transport: EngineTransport, id: number | string): number | undefined {
+    return transport.#numbers.get(id);
   }
 
   /** @internal Says what is known of the server that is to be connected; what was said before holds on. */
@@ -141,7 +168,12 @@ export class EngineTransport implements Sink {
     this.#started = true;
     const bridge = new Bridge(this.#fronted ? fronted(await this.#probe()) : through(), this);
     if (this.#fronted) this.#standIn?.begin(bridge.native, (method, params) => this.#consult(method, params));
-    openBridge(bridge, this.#options, this.#ending !== 'alone');
+    const { policy } = this.#options;
+    const more = {
+      ...(policy === undefined ? {} : { policy: stringify(policy, 'policy') }),
+      ...(this.#carried === undefined ? {} : { carried: this.#carried }),
+    };
+    openBridge(bridge, this.#options, this.#ending !== 'alone', more);
     this.#bridge = bridge;
     if (this.#ending === 'run') endOnSignals(bridge);
     const over = (): void => {
@@ -230,7 +262,7 @@ export class EngineTransport implements Sink {
     try {
       this.#bridge.answer(number, 'result', stringifyAsIs(result ?? {}, 'result'));
     } catch (failure) {
-      sendError(this.#bridge, number, -32603, (failure as Error).message);
+      sendError(this.#bridge, number, codes.internalError, (failure as Error).message);
     }
   }
 
@@ -264,7 +296,7 @@ export class EngineTransport implements Sink {
     const refuse = (error: unknown): void => {
       this.#asked.delete(id);
       const { code, message, data } = error as MCPError;
-      const shown = { code: typeof code === 'number' ? code : -32603, message, ...(data === undefined ? {} : { data }) };
+      const shown = { code: typeof code === 'number' ? code : codes.internalError, message, ...(data === undefined ? {} : { data }) };
       this.#deliver({ jsonrpc: '2.0', id, error: shown });
     };
     const accept = (result: unknown): void => {
@@ -308,6 +340,9 @@ export class EngineTransport implements Sink {
 
   #enter(number: number, request: RpcMessage): void {
     const { entry, lane } = this.#knowledge;
+    const extra = this.#extras.get(request.id as number | string);
+    // Both ways know nothing of what there is beside a request.
+    if (extra !== undefined) return this.#deliver(request, this.onmessage, extra);
     const short = lane !== undefined && request.method === 'tools/call' && this.#fronted && !this.#introducing;
     if (!short || !this.#shortcut(number, request, lane)) this.#deliver(request, entry);
   }
@@ -341,7 +376,7 @@ export class EngineTransport implements Sink {
       },
       (error: { code?: unknown; message?: string; data?: unknown }) => {
         if (!this.#running.delete(number)) return;
-        const code = Number.isSafeInteger(error.code) ? (error.code as number) : -32603;
+        const code = Number.isSafeInteger(error.code) ? (error.code as number) : codes.internalError;
         this.#respond({ jsonrpc: '2.0', id, error: { code, message: error.message ?? 'Internal error', data: error.data } });
       },
     );
@@ -400,11 +435,12 @@ export class EngineTransport implements Sink {
   #forget(number: number, id: number | string): void {
     this.#numbers.delete(id);
     this.#ids.delete(number);
+    this.#extras.delete(id);
   }
 
-  #deliver(message: object, entry = this.onmessage): void {
+  #deliver(message: object, entry = this.onmessage, extra?: object): void {
     try {
-      entry?.(message as RpcMessage);
+      entry?.(message as RpcMessage, extra);
     } catch (error) {
       if (this.onerror === undefined) report('Error in a handler of messages', error);
       else this.onerror(error as Error);
