@@ -1,7 +1,8 @@
 """Checks that what is decided in one place is decided nowhere else (ARCHITECTURE.md).
 
-Reads Rust sources as text, without comments and without the test modules at their ends: a few patterns, each
-of which may appear in its own files only. Prints each finding, and ends with 1 when there is one.
+Reads sources of Rust, TypeScript and Python as text, without comments and without the test modules at the
+ends of Rust files: a few patterns, each of which may appear in its own files only. Prints each finding, and
+ends with 1 when there is one.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -25,13 +27,16 @@ class Place(NamedTuple):
     allowed: tuple[str, ...]
 
 
+TYPESCRIPT = {".cts", ".mts", ".ts"}
+# A string that follows one of these is a statement of its own: it says something and does nothing.
+STATEMENT_STARTS = {tokenize.ENCODING, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 DOORS = ("core/runtime/src", "ffi-c/src", "py/src", "node/src")
 
 PLACES = (
     Place(
         "an error code as a number",
         r"(?<!\.\.=)-32[0-9]{3}\b(?!\.\.)",
-        ("core/engine/src", *DOORS),
+        ("core/engine/src", *DOORS, "node/ts", "py/python"),
         ("core/engine/src/error.rs",),
     ),
     Place(
@@ -59,8 +64,14 @@ NOT_IN_ENGINE = {"tokio", "mio", "socket2", "async-std", "smol", "hyper", "reqwe
 
 
 def code_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a Rust file that are neither comments nor its test module."""
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    """The lines of a file that are neither comments nor the test module of a Rust file."""
+    if path.suffix == ".py":
+        yield from python_lines(path)
+        return
+    text = path.read_text()
+    if path.suffix in TYPESCRIPT:
+        text = re.sub(r"/\*.*?\*/", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL)
+    for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("#[cfg(test)]"):
             return
         code = line.split("//", 1)[0]
@@ -68,12 +79,29 @@ def code_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, code
 
 
+def python_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The tokens of a Python file that are neither comments nor docstrings, joined by their lines."""
+    lines: dict[int, str] = {}
+    before = tokenize.NEWLINE
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            is_docstring = token.type == tokenize.STRING and before in STATEMENT_STARTS
+            if token.type not in (tokenize.COMMENT, tokenize.NL) and not is_docstring:
+                line = lines.get(token.start[0], "")
+                lines[token.start[0]] = line.ljust(token.start[1]) + token.string
+            if token.type not in (tokenize.COMMENT, tokenize.NL):
+                before = token.type
+    yield from lines.items()
+
+
 def place_findings() -> Iterator[str]:
     """Patterns outside their place."""
     for place in PLACES:
         pattern = re.compile(place.pattern)
         for folder in place.within:
-            for path in sorted((ROOT / folder).rglob("*.rs")):
+            for path in sorted((ROOT / folder).rglob("*")):
+                if path.suffix not in {".rs", ".py", *TYPESCRIPT}:
+                    continue
                 name = path.relative_to(ROOT).as_posix()
                 if name.startswith(place.allowed):
                     continue

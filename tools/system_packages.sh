@@ -25,6 +25,8 @@ have cc || needed+=("gcc:the C compiler, which also links Rust programs")
 have c++ || needed+=("g++:the C++ layer over the C library, and a server of the black-box tests")
 "$python" -c 'import ensurepip, venv' 2>/dev/null || needed+=("python3-venv:Python environments")
 have redis-server || have valkey-server || needed+=("redis-server:the tests of the store of tasks on a server")
+have nginx || [ -x /usr/sbin/nginx ] || wanted+=("nginx:the tests of servers behind a proxy")
+if [ "${1:-}" = bench-http ] && ! have wrk; then needed+=("wrk:the load of the measurements over HTTP"); fi
 have valgrind || wanted+=("valgrind:memory checks of the C tests")
 have cmake || wanted+=("cmake:the test of the installed CMake package")
 have pkg-config || wanted+=("pkg-config:the test of the installed pkg-config file")

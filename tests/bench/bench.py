@@ -88,9 +88,15 @@ def build_c(cargo: list[str]) -> None:
     folder = OUT / "c"
     run([*cargo, "-p", "ferromcp-ffi"])
     run([str(ROOT / "ffi-c" / "install.sh"), "release", str(folder)])
+    compile_c("examples/c/server.c", "server")
+
+
+def compile_c(source: str, name: str) -> None:
+    """A server in C, beside that library."""
+    folder = OUT / "c"
     compiler = [os.environ.get("CC", "cc"), "-std=c99", "-D_POSIX_C_SOURCE=200809L", "-O2"]
     library = [f"-I{folder}/include", f"-L{folder}/lib", "-lferromcp", f"-Wl,-rpath,{folder}/lib"]
-    run([*compiler, str(ROOT / "examples" / "c" / "server.c"), "-o", str(folder / "server"), *library])
+    run([*compiler, str(ROOT / source), "-o", str(folder / name), *library])
 
 
 def build_node(cargo: list[str]) -> None:
@@ -176,9 +182,9 @@ def evaluate(
     }
 
 
-def middle(found: list[Figures]) -> Figures:
+def middle(found: list[Any]) -> Any:
     """The median of each figure."""
-    return Figures(**{name: median(getattr(one, name) for one in found) for name in asdict(found[0])})
+    return type(found[0])(**{name: median(getattr(one, name) for one in found) for name in asdict(found[0])})
 
 
 def print_table(report: dict[str, Any]) -> None:

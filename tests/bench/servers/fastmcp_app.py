@@ -17,5 +17,11 @@ async def aecho(text: str) -> str:
     return text
 
 
+@mcp.tool
+def add(a: int, b: int) -> int:
+    """Add two integers"""
+    return a + b
+
+
 if __name__ == "__main__":
     mcp.run(show_banner=False)

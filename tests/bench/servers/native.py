@@ -1,4 +1,6 @@
-"""Ours, written for us."""
+"""Ours, written for us: on standard input and output, or with a port as argument over HTTP."""
+
+import sys
 
 from ferromcp import Server
 
@@ -17,5 +19,14 @@ async def aecho(text: str) -> str:
     return text
 
 
+@server.tool
+def add(a: int, b: int) -> int:
+    """Add two integers"""
+    return a + b
+
+
 if __name__ == "__main__":
-    server.run()
+    if len(sys.argv) > 1:
+        server.run("http", port=int(sys.argv[1]))
+    else:
+        server.run()
