@@ -50,6 +50,8 @@ pub(crate) enum Item {
         params: Option<String>,
     },
     Stream(u32, &'static str),
+    /// There is more of the response to a carrier's request.
+    Ready(u64),
     /// This resource is watched from now on, or not any more.
     Subscription(String, bool),
     /// Who was told something gave an awaitable; with the context it was called in.
@@ -80,6 +82,8 @@ pub(crate) struct Bridge {
     pub(crate) futures: Mutex<Futures>,
     /// What async functions have asked of their clients.
     pub(crate) asks: Mutex<Asks>,
+    /// Who waits for more of the response to which of a carrier's requests.
+    pub(crate) carried: Mutex<HashMap<u64, Py<PyAny>>>,
     /// Answers of this turn of the loop.
     answers: Mutex<Vec<(RequestKey, Answer)>>,
 }
@@ -99,6 +103,7 @@ impl Bridge {
             told: Mutex::default(),
             futures: Mutex::default(),
             asks: Mutex::default(),
+            carried: Mutex::default(),
             answers: Mutex::default(),
         })
     }
@@ -246,6 +251,7 @@ impl Bridge {
             Item::Answers(call, ask, answers) => self.answered(py, call, ask, answers)?,
             Item::Response(key, outcome) => self.resolve(py, key, outcome)?,
             Item::TaskBegun(call, id) => self.task_begun(py, call, id)?,
+            Item::Ready(number) => self.carried_is_ready(py, number)?,
             Item::Stream(stream, what) => {
                 let handler = core.delegates().streams.as_ref().map(|handler| handler.clone_ref(py));
                 if let Some(told) = tell(py, core, handler, (stream, what))? {

@@ -4,7 +4,8 @@
 //! request's asyncio task, if it has one.
 
 use crate::asking::{Question, ask_and_wait, milliseconds};
-use crate::bridge::Bridge;
+use crate::bridge::{Bridge, lock};
+use crate::carrier::HttpFacts;
 use crate::convert::raw::Text;
 use crate::convert::{read, write};
 use crate::core::{Core, command};
@@ -69,6 +70,15 @@ impl Call {
     /// What becomes of the function while its client is asked. A delegate is not run twice.
     fn reentry(&self) -> Reentry {
         self.handler.as_ref().map_or(Reentry::Held, |handler| handler.get().reentry())
+    }
+
+    /// What the carrier gave along with the request; None where there is no carrier, or it gave nothing.
+    pub(crate) fn given(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        // Most servers are given nothing, and need not look for the request.
+        if lock(&self.core.given).is_empty() {
+            return None;
+        }
+        self.http(py)?.given(py)
     }
 
     /// What an error names.
@@ -208,7 +218,8 @@ impl Call {
         let py = slf.py();
         let call = slf.get();
         let params = params.map(Text::one_line).transpose()?;
-        Bridge::request(py, &call.core, &call.endpoint, Some(call.request.key), &method, params.as_deref(), timeout)
+        let to = (call.request.stream, Some(call.request.key));
+        Bridge::request(py, &call.core, &call.endpoint, to, &method, params.as_deref(), timeout)
     }
 
     /// Asks the client, all of it in one round: each question is its key (empty: by the order of asking), method and
@@ -274,6 +285,19 @@ impl Call {
         self.request.request_state()
     }
 
+    /// The HTTP request that this request came in; None over a pipe, and when its response is over.
+    #[getter]
+    fn http(&self, py: Python<'_>) -> Option<HttpFacts> {
+        let headers = self.endpoint.request_headers(self.request.key)?;
+        Some(HttpFacts::new(py, &self.core, headers))
+    }
+
+    /// Ends the connection of this request's stream, and not the request: a legacy client comes back for what it has missed.
+    /// False where there is nothing that it could come back to.
+    fn close_sse_stream(&self, py: Python<'_>) -> PyResult<bool> {
+        command(py, || self.endpoint.close_sse_stream(self.request.key))
+    }
+
     /// The task of this request is done.
     fn __call__(slf: &Bound<'_, Self>, task: &Bound<'_, PyAny>) -> PyResult<()> {
         Bridge::task_done(slf, task)
@@ -294,7 +318,7 @@ pub(crate) fn taken<R>(result: Result<R, ferromcp::Error>) -> PyResult<R> {
     result.map_err(|error| match &error {
         ferromcp::Error::Engine(error) => error::local(error),
         ferromcp::Error::Forked => error::ForkedError::new_err(error.to_string()),
-        ferromcp::Error::Store(_) => error::ConfigurationError::new_err(error.to_string()),
+        ferromcp::Error::TaskStore(_) => error::TaskStoreError::new_err(error.to_string()),
         ferromcp::Error::StdioTaken => error::ConfigurationError::new_err(
             "standard input and output belong to a server that this process runs, or has run: there is one client there",
         ),

@@ -7,7 +7,7 @@ use crate::bridge::Bridge;
 use crate::call::{Call, taken};
 use crate::handler::Handler;
 use crate::hooks;
-use ferromcp::{Endpoint, Error, StdioServer};
+use ferromcp::{Endpoint, Error, Serving};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -48,12 +48,16 @@ pub(crate) struct Delegates {
 pub(crate) struct Core {
     pub(crate) catalogue: RwLock<Catalogue>,
     pub(crate) next_tag: AtomicU64,
+    /// Of the next request that a carrier brings.
+    pub(crate) next_carried: AtomicU64,
     pub(crate) delegates: Mutex<Delegates>,
     sync_methods: OnceLock<Vec<String>>,
     pub(crate) bridge: Bridge,
-    pub(crate) stdio: OnceLock<StdioServer>,
+    pub(crate) serving: OnceLock<Serving>,
     /// The context that each request gets a copy of.
     pub(crate) context: OnceLock<Py<PyAny>>,
+    /// What a carrier gave along with requests that are served, by where their header fields lie (`carrier.rs`).
+    pub(crate) given: Mutex<HashMap<usize, Py<PyAny>>>,
     pub(crate) exit_code: AtomicI32,
     ending: Mutex<Ending>,
     changed: Condvar,
@@ -72,11 +76,13 @@ impl Core {
         Ok(Self {
             catalogue: RwLock::default(),
             next_tag: AtomicU64::new(1),
+            next_carried: AtomicU64::new(1),
             delegates: Mutex::default(),
             sync_methods: OnceLock::new(),
             bridge: Bridge::new()?,
-            stdio: OnceLock::new(),
+            serving: OnceLock::new(),
             context: OnceLock::new(),
+            given: Mutex::default(),
             exit_code: AtomicI32::new(0),
             ending: Mutex::default(),
             changed: Condvar::new(),
@@ -106,9 +112,13 @@ impl Core {
             .ok_or_else(|| PyRuntimeError::new_err("the server was not started"))
     }
 
-    /// A copy of it for one request, in which that request is the current one.
+    /// A copy of it for one request, in which that request is the current one, and what its carrier gave has been entered.
     pub(crate) fn copied_context<'py>(&self, py: Python<'py>, call: &Py<Call>) -> PyResult<Bound<'py, PyAny>> {
         let context = self.context(py)?.call_method0(pyo3::intern!(py, "copy"))?;
+        if let Some(given) = call.get().given(py) {
+            let enter = given.bind(py).getattr(pyo3::intern!(py, "enter"))?;
+            context.call_method1(pyo3::intern!(py, "run"), (enter,))?;
+        }
         context.call_method1(pyo3::intern!(py, "run"), (&hooks::get(py)?.set_current, call))?;
         Ok(context)
     }
@@ -128,12 +138,12 @@ impl Core {
     }
 
     pub(crate) fn endpoint(&self) -> Option<&Arc<Endpoint>> {
-        self.stdio.get().map(StdioServer::endpoint)
+        self.serving.get().map(Serving::endpoint)
     }
 
     /// Whether this is a forked child of the process that serves.
     pub(crate) fn is_forked(&self) -> bool {
-        self.stdio.get().is_some_and(StdioServer::is_forked)
+        self.serving.get().is_some_and(Serving::is_forked)
     }
 
     pub(crate) fn thread_began(&self) {

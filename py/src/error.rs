@@ -13,6 +13,7 @@ pyo3::import_exception!(ferromcp.errors, InvalidAnswer);
 pyo3::import_exception!(ferromcp.errors, MCPError);
 pyo3::import_exception!(ferromcp.errors, NoBackChannel);
 pyo3::import_exception!(ferromcp.errors, SerializationError);
+pyo3::import_exception!(ferromcp.errors, TaskStoreError);
 
 /// The exception for a broken contract of the engine's.
 pub(crate) fn local(error: &LocalError) -> PyErr {

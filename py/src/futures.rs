@@ -6,7 +6,7 @@ use crate::call::{Call, taken};
 use crate::core::{Core, command};
 use crate::error;
 use ferromcp::Endpoint;
-use ferromcp_engine::{OutgoingError, OutgoingKey, RequestKey};
+use ferromcp_engine::{OutgoingError, OutgoingKey, RequestKey, StreamId};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction};
 use std::collections::HashMap;
@@ -22,18 +22,21 @@ pub(crate) struct Futures {
 }
 
 impl Bridge {
-    /// Sends a request of ours and gives the future of its result. `related`: the call that it belongs to.
+    /// Sends a request of ours and gives the future of its result. `to`: whom, and the call that it belongs to.
     pub(crate) fn request<'py>(
         py: Python<'py>,
         core: &Arc<Core>,
         endpoint: &Arc<Endpoint>,
-        related: Option<RequestKey>,
+        to: (StreamId, Option<RequestKey>),
         method: &str,
         params: Option<&str>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let future = core.bridge.side()?.future(py)?;
-        let key = command(py, || endpoint.request(related, method, params, milliseconds(timeout)))?;
+        let (now, timeout_ms) = (endpoint.now(), milliseconds(timeout));
+        let sent =
+            command(py, || endpoint.with_engine(|server| server.request(to.0, to.1, method, params, timeout_ms, now)))?;
+        let key = sent.map_err(|error| error::local(&error))?;
         lock(&core.bridge.futures).requests.insert(key, future.clone().unbind());
         let (core, endpoint) = (Arc::clone(core), Arc::clone(endpoint));
         let abandon = PyCFunction::new_closure(py, None, None, move |arguments, _| -> PyResult<()> {

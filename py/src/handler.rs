@@ -248,7 +248,8 @@ impl Handler {
                 let params = read::object(py, call.get().request.params_json().unwrap_or("{}"))?;
                 let uri = params.get_item("uri")?;
                 let result = hooks::get(py)?.resource_result.bind(py).call1((value, uri, self.mime_type.as_deref()))?;
-                Ok(Answer::Contents(utf8(result.extract()?)?))
+                let (text, is_whole): (Vec<u8>, bool) = result.extract()?;
+                Ok(if is_whole { Answer::Result(utf8(text)?) } else { Answer::Contents(utf8(text)?) })
             }
             Kind::Prompt => {
                 let result = hooks::get(py)?.prompt_result.bind(py).call1((value,))?;

@@ -160,7 +160,7 @@ impl Host for PyHost {
 
     fn run(&self, endpoint: &Arc<Endpoint>, queue: &CallQueue) {
         // A client may be quicker than the thread that starts the server, and its first call add a tool.
-        self.core.stdio.wait();
+        self.core.serving.wait();
         let mut items = Vec::new();
         let Some(mut next) = self.next(endpoint, queue, &mut items) else { return };
         Python::attach(|py| {
@@ -198,6 +198,9 @@ impl Host for PyHost {
                 bridge.push_one(Item::Notification { stream: stream.0, method, params });
             }
             Event::Initialized { stream } => bridge.push_one(Item::Stream(stream.0, "initialized")),
+            Event::Closed { stream } if self.core.delegates().streams.is_some() => {
+                bridge.push_one(Item::Stream(stream.0, "closed"));
+            }
             Event::Subscribed { uri, .. } if self.core.delegates().subscriptions.is_some() => {
                 bridge.push_one(Item::Subscription(uri, true));
             }

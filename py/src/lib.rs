@@ -6,9 +6,11 @@
 //! `hooks.rs`).
 
 mod answer;
+mod apps;
 mod asking;
 mod bridge;
 mod call;
+mod carrier;
 mod convert;
 mod core;
 mod delegate;
@@ -22,6 +24,7 @@ mod loop_side;
 mod schema;
 mod server;
 mod signals;
+mod start;
 mod told;
 
 use pyo3::prelude::*;
@@ -40,9 +43,13 @@ mod _native {
     use pyo3::types::PyBytes;
 
     #[pymodule_export]
+    use crate::apps::AppView;
+    #[pymodule_export]
     use crate::asking::InputRequired;
     #[pymodule_export]
     use crate::call::Call;
+    #[pymodule_export]
+    use crate::carrier::{HttpFacts, HttpRequest};
     #[pymodule_export]
     use crate::convert::raw::Json;
     #[pymodule_export]
@@ -72,6 +79,10 @@ mod _native {
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "Python's name for it")]
+    const app_extension: &str = crate::apps::EXTENSION;
 
     /// The JSON text of a value; `root` is what the path in an error begins with.
     #[pyfunction]

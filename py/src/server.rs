@@ -3,53 +3,40 @@
 //! Declarations are kept until the server starts, so that one that was made before a fork can run in the child.
 //! Starting makes the engine and the runtime's threads; from then on commands go straight through.
 
-use crate::bridge::{Bridge, Item};
+use crate::bridge::Bridge;
 use crate::call::{log_level, taken};
+use crate::carrier::{self, CarriedHead, HttpRequest};
 use crate::convert::raw::Text;
 use crate::convert::write;
 use crate::core::{Core, Entry, command};
 use crate::error::{self, ConfigurationError};
 use crate::handler::{Handler, Kind};
-use crate::hooks;
-use crate::host::PyHost;
-use crate::leave::leave_without_main;
-use ferromcp::middleware::policy::Policy;
-use ferromcp::{Endpoint, StdioOptions, StdioServer, TaskStoreOption, start_fds, start_stdio};
+use crate::start::{Way, start};
+use ferromcp::{Endpoint, HttpOptions, Serving};
 use ferromcp_engine::{ListKind, ServerConfig, StateKey, StreamId};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// A declaration that waits for the start.
-struct Declared {
-    kind: Kind,
+pub(crate) struct Declared {
+    pub(crate) kind: Kind,
     definition: String,
     key: String,
     handler: Py<Handler>,
     enabled: bool,
 }
 
-/// One MCP server on this process's standard input and output.
+/// One MCP server, on standard input and output or over HTTP.
 #[pyclass(frozen, module = "ferromcp._native", weakref)]
 pub(crate) struct Server {
-    core: Arc<Core>,
-    config: ServerConfig,
+    pub(crate) core: Arc<Core>,
+    pub(crate) config: ServerConfig,
     declared: Mutex<Vec<Declared>>,
-}
-
-/// One of the options of `start_stdio`; None where it is not given.
-fn option<'py, T>(options: Option<&Bound<'py, PyDict>>, name: &str) -> PyResult<Option<T>>
-where
-    Option<T>: FromPyObjectOwned<'py, Error = PyErr>,
-{
-    match options.map(|options| options.get_item(name)).transpose()?.flatten() {
-        Some(value) => value.extract(),
-        None => Ok(None),
-    }
 }
 
 #[pymethods]
@@ -172,6 +159,13 @@ impl Server {
         command(py, || endpoint.resource_updated(&uri))
     }
 
+    /// Tells the client that was asked for a visit to a URL that it is complete.
+    #[pyo3(signature = (elicitation_id, /))]
+    fn complete_elicitation(&self, py: Python<'_>, elicitation_id: String) -> PyResult<bool> {
+        let Some(endpoint) = self.core.endpoint() else { return Ok(false) };
+        command(py, || endpoint.complete_elicitation(&elicitation_id))
+    }
+
     /// Keys for `requestState`, each 32 bytes in base64, newest first: the first seals, all of them open. None: the
     /// server goes on with a key of its own.
     #[pyo3(signature = (keys, /))]
@@ -206,10 +200,7 @@ impl Server {
     ) -> PyResult<Bound<'py, PyAny>> {
         let params = params.map(Text::one_line).transpose()?;
         let endpoint = self.endpoint()?;
-        if endpoint.stream() != StreamId(stream) {
-            return Err(error::local(&ferromcp_engine::LocalError::UnknownStream));
-        }
-        Bridge::request(py, &self.core, endpoint, None, &method, params.as_deref(), timeout)
+        Bridge::request(py, &self.core, endpoint, (StreamId(stream), None), &method, params.as_deref(), timeout)
     }
 
     /// Sends a log message that belongs to no request; legacy peers only.
@@ -240,52 +231,65 @@ impl Server {
         event_loop: Option<&Bound<'_, PyAny>>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        let py = slf.py();
-        let server = slf.get();
-        let core = &server.core;
-        if core.stdio.get().is_some() {
-            return Err(ConfigurationError::new_err("this server was started already"));
-        }
-        let mut config = server.config.clone();
-        let mut stdio = StdioOptions::default();
-        config.limits.drain_ms = option(options, "drain_ms")?.unwrap_or(config.limits.drain_ms);
-        stdio.max_threads = option(options, "max_threads")?.unwrap_or(stdio.max_threads);
-        stdio.debug = option(options, "debug")?;
-        if let Some(url) = option::<String>(options, "task_store")?.filter(|url| url != "memory") {
-            stdio.task_store = TaskStoreOption::Url(url);
-        }
-        if let Some(policy) = option::<Text>(options, "policy")? {
-            stdio.middleware = taken(Policy::from_json(&policy.utf8()?).and_then(|policy| policy.build()))?;
-        }
-        let grace = option(options, "grace_ms")?.map(Duration::from_millis);
-        let declared = std::mem::take(&mut *server.declared());
-        if declared.iter().any(|item| item.kind == Kind::Completion) {
-            config.capabilities.declare("completions", "{}");
-        }
-        let mut engine = ferromcp_engine::Server::new(config).map_err(|error| error::local(&error))?;
-        for item in declared {
-            add(core, &mut engine, item, 0).map_err(|error| error::local(&error))?;
-        }
-        let context = hooks::get(py)?.copy_context.bind(py).call0()?;
-        // Set once: `stdio` above proves that this is the first start.
-        let _ = core.context.set(context.unbind());
-        if let Some(event_loop) = event_loop {
-            core.bridge.set_loop(slf, event_loop)?;
-        }
-        let host = Arc::new(PyHost { core: Arc::clone(core) });
-        let started = match option::<(RawFd, RawFd)>(options, "fds")? {
-            // SAFETY: the caller gives the descriptors away, as the method says.
-            Some((input, output)) => unsafe {
-                let (input, output) = (OwnedFd::from_raw_fd(input), OwnedFd::from_raw_fd(output));
-                py.detach(|| start_fds(engine, host, input, output, stdio))
-            },
-            // What the program prints after the server has ended must not reach the client either.
-            None => py.detach(|| start_stdio(engine, host, stdio)).inspect(StdioServer::keep_redirected),
-        };
-        let _ = core.stdio.set(taken(started)?);
-        let core = Arc::clone(core);
-        std::thread::Builder::new().name("ferromcp-end".into()).spawn(move || watch_end(&core, grace))?;
+        start(slf, event_loop, options, Way::Stdio)
+    }
+
+    /// Starts to listen and to serve over HTTP, and returns. `http` is the JSON text of the listener's options, `options`
+    /// are those of `start_stdio` without `fds`.
+    #[pyo3(signature = (event_loop, http, options=None, /))]
+    fn start_http(
+        slf: &Bound<'_, Self>,
+        event_loop: Option<&Bound<'_, PyAny>>,
+        http: Text,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let http = taken(HttpOptions::from_json(&http.utf8()?))?;
+        start(slf, event_loop, options, Way::Http(Box::new(http)))
+    }
+
+    /// Starts to serve the requests that `http_request` brings, and returns. `http` is the JSON text of what is served over
+    /// HTTP.
+    #[pyo3(signature = (event_loop, http, options=None, /))]
+    fn start_carrier(
+        slf: &Bound<'_, Self>,
+        event_loop: &Bound<'_, PyAny>,
+        http: Text,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        start(slf, Some(event_loop), options, Way::Carrier(Box::new(carrier::config(&http.utf8()?)?)))
+    }
+
+    /// Looks at the head of a request that a carrier brings: the request, or its response where nothing else has to be looked
+    /// at. `headers` are pairs of bytes. The context of every call that comes of the request has run `given.enter()`.
+    #[pyo3(signature = (method, path, query, headers, principal=None, given=None, /))]
+    #[expect(clippy::too_many_arguments, reason = "the parts of a request's head, each of which has another type")]
+    fn http_request<'py>(
+        &self,
+        py: Python<'py>,
+        method: String,
+        path: String,
+        query: &[u8],
+        headers: &Bound<'py, PyAny>,
+        principal: Option<String>,
+        given: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let query = (!query.is_empty()).then(|| String::from_utf8_lossy(query).into_owned());
+        let headers = Arc::new(carrier::fields(headers)?);
+        let head = CarriedHead { method, path, query, headers, principal, given };
+        HttpRequest::admit(py, &self.core, self.endpoint()?, head)
+    }
+
+    /// Lets clients call the server by one more name or address.
+    #[pyo3(signature = (host, /))]
+    fn allow_host(&self, host: &str) -> PyResult<()> {
+        self.endpoint()?.allow_http_host(host);
         Ok(())
+    }
+
+    /// What is listened on: address and port. None where nothing is.
+    #[getter]
+    fn local_addr(&self) -> Option<String> {
+        self.core.serving.get().and_then(Serving::local_addr).map(|address| address.to_string())
     }
 
     /// Gives a server that was started without a loop one, from which on async functions are served.
@@ -322,7 +326,7 @@ impl Server {
         // On a thread: the runtime waits for the end, and the caller may be a signal handler.
         std::thread::Builder::new()
             .name("ferromcp-stop".into())
-            .spawn(move || core.stdio.get().map(StdioServer::stop))?;
+            .spawn(move || core.serving.get().map(Serving::stop))?;
         Ok(())
     }
 
@@ -334,7 +338,7 @@ impl Server {
     /// Whether the server has been started, be it over by now.
     #[getter]
     fn started(&self) -> bool {
-        self.core.stdio.get().is_some()
+        self.core.serving.get().is_some()
     }
 
     /// Whether this process was forked from the one that runs the server.
@@ -368,7 +372,7 @@ impl Server {
 }
 
 impl Server {
-    fn declared(&self) -> MutexGuard<'_, Vec<Declared>> {
+    pub(crate) fn declared(&self) -> MutexGuard<'_, Vec<Declared>> {
         self.declared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -395,7 +399,7 @@ fn key_of(kind: Kind, definition: &str) -> PyResult<String> {
 }
 
 /// Adds a declaration to the engine and to the functions by tag.
-fn add(
+pub(crate) fn add(
     core: &Core,
     server: &mut ferromcp_engine::Server,
     item: Declared,
@@ -437,20 +441,4 @@ fn enable(server: &mut ferromcp_engine::Server, kind: Kind, key: &str, enabled: 
         Kind::Prompt => server.enable_prompt(key, enabled, now),
         Kind::Completion | Kind::Method => false,
     }
-}
-
-/// Waits for the end of the server, tells Python, and sees to it that the process can't be held up.
-fn watch_end(core: &Arc<Core>, grace: Option<Duration>) {
-    let Some(stdio) = core.stdio.get() else { return };
-    if let Err(error) = stdio.wait() {
-        eprintln!("ferromcp: {error}");
-        let _ = core.exit_code.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire);
-    }
-    core.bridge.push(&mut vec![Item::Stream(stdio.endpoint().stream().0, "closed"), Item::Ended]);
-    let Some(grace) = grace else { return };
-    if core.is_acknowledged_within(grace) {
-        return;
-    }
-    // The main thread is inside a function that does not end.
-    leave_without_main(grace, core.exit_code.load(Ordering::Acquire));
 }

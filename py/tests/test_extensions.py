@@ -10,7 +10,7 @@ import pytest
 
 from asked import ERAS, Client
 from conftest import Serve
-from ferromcp import ConfigurationError, Server
+from ferromcp import AppView, ConfigurationError, SerializationError, Server
 from support import MODERN, Message
 
 EACH_ERA = pytest.mark.parametrize("era", ERAS)
@@ -20,7 +20,7 @@ DECLARED: dict[str, Any] = {"extensions": {"vendor/search": {"level": 2}}}
 SOURCE = """
     from dataclasses import dataclass
     from typing import Annotated
-    from ferromcp import PromptMessage, PromptResult, TextResource, ToolResult
+    from ferromcp import PromptMessage, PromptResult, ResourceResult, TextResource, ToolResult
 
     @dataclass
     class Filter:
@@ -74,8 +74,9 @@ SOURCE = """
         return PromptResult(PromptMessage("hi"), "described", meta={"vendor/seen": ctx.meta.get("vendor/x")})
 
     @server.resource("mem://meta")
-    def resource_meta(ctx: Context) -> TextResource:
-        return TextResource("text", meta={"vendor/seen": ctx.meta.get("vendor/x")})
+    def resource_meta(ctx: Context) -> ResourceResult:
+        seen = ctx.meta.get("vendor/x")
+        return ResourceResult(TextResource("text", meta={"vendor/seen": seen}), meta={"vendor/whole": seen})
 """
 
 
@@ -175,6 +176,14 @@ def test_what_is_declared_twice_or_too_late_is_refused(serve: Serve) -> None:
     assert peer.text("late") == "2"
 
 
+PAGE = """
+    from ferromcp import AppView
+    needs = {"csp": {"connectDomains": ["https://example.com"]}}
+    clock = AppView("ui://clock/view.html", "Clock", "<p>é</p>", ui=needs)
+    server.app_view(clock)
+    @server.tool(meta=clock.tool_meta({"vendor/x": 1, "ui": {"visibility": ["app"]}}))
+    def time() -> str: return "12:00"
+"""
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
@@ -207,6 +216,38 @@ def test_meta_goes_both_ways(serve: Serve, era: str) -> None:
     assert (prompt["description"], prompt["messages"][0]["content"]["text"]) == ("described", "hi")
     resource = call_with(client, meta, "resources/read", uri="mem://meta")
     assert resource["contents"][0]["_meta"] == {"vendor/seen": 5}
+    assert resource["_meta"]["vendor/whole"] == 5
+
+
+@EACH_ERA
+def test_a_page_is_a_resource_that_its_tool_points_at(serve: Serve, era: str) -> None:
+    client = Client(serve(PAGE), era)
+    extension = "io.modelcontextprotocol/ui"
+    if era == "modern":
+        shown = answer(client, "server/discover")["result"]["capabilities"]
+        assert shown["extensions"] == {extension: {}}
+    own = {"_meta": {"ui": {"csp": {"connectDomains": ["https://example.com"]}}}}
+    page = {"uri": "ui://clock/view.html", "mimeType": "text/html;profile=mcp-app", **own}
+    assert answer(client, "resources/list")["result"]["resources"] == [{**page, "name": "Clock"}]
+    read = answer(client, "resources/read", uri=page["uri"])["result"]["contents"]
+    assert read == [{**page, "text": "<p>é</p>"}]
+    [tool] = answer(client, "tools/list")["result"]["tools"]
+    pointer = {"visibility": ["app"], "resourceUri": page["uri"]}
+    assert tool["_meta"] == {"vendor/x": 1, "ui": pointer}
+
+
+def test_a_page_that_is_none() -> None:
+    for uri in ("https://example.com/", "ui://", "ui:x"):
+        with pytest.raises(ConfigurationError, match="ui://"):
+            AppView(uri, "x", "")
+    for meta in ({"ui": None}, {"ui": "x"}):
+        with pytest.raises(SerializationError, match="ui"):
+            AppView("ui://x", "x", "").tool_meta(meta)
+    server = Server("s")
+    server.app_view(AppView("ui://x", "x", ""))
+    server.app_view(AppView("ui://y", "y", ""))
+    with pytest.raises(ConfigurationError, match="declared already"):
+        server.app_view(AppView("ui://x", "x", ""))
 
 
 def call_with(client: Client, meta: dict[str, Any], method: str, /, **params: Any) -> Message:

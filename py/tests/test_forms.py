@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel, Field, field_validator
 from typing_extensions import NotRequired, TypedDict
 
-from ferromcp import ConfigurationError, Elicit, InvalidAnswer, ListRoots, Sample
+from ferromcp import ConfigurationError, Elicit, ElicitUrl, InvalidAnswer, ListRoots, Sample
 
 
 class Colour(enum.Enum):
@@ -144,9 +144,15 @@ def test_what_is_no_form() -> None:
         (Sample("?", max_tokens=1), {"role": "assistant", "content": {}}),
         (ListRoots(), {"roots": [{}]}),
         (ListRoots(), {"roots": 1}),
+        (Elicit("?", Trip), 12345),
+        (Elicit("?", Trip), {"action": "accept", "content": "x"}),
+        (Elicit("?", {"type": "object", "properties": {}}), {"action": "accept", "content": 5}),
+        (ElicitUrl("?", "https://example.com"), None),
+        (Sample("?", max_tokens=1), ["role"]),
+        (ListRoots(), "roots"),
     ],
 )
-def test_answers_that_are_none(request_: Any, answer: dict[str, Any]) -> None:
+def test_answers_that_are_none(request_: Any, answer: Any) -> None:
     with pytest.raises(InvalidAnswer):
         request_.read(answer)
 

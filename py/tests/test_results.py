@@ -290,3 +290,43 @@ def test_resources_and_prompts(serve: Serve) -> None:
     )
     assert completed == {"values": ["bob4"], "total": 5, "hasMore": True}
     assert complete({"type": "ref/resource", "uri": "note://{user}/{number}"}, "user", "b")["values"] == []
+
+
+def test_arguments_of_prompts_are_read_as_they_are_declared(serve: Serve) -> None:
+    """They are strings on the wire (2026-07-28 schema, `GetPromptRequestParams`)."""
+    peer = serve(
+        """
+        from dataclasses import dataclass
+        from pydantic import BaseModel
+
+        class Model(BaseModel):
+            a: int
+        @dataclass
+        class Plain:
+            a: int
+
+        @server.prompt
+        def typed(
+            ids: list[int] = [], on: bool = False, text: str = "", model: Model | None = None,
+            plain: Plain | None = None, number: float = 0, either: int | str = 0,
+        ) -> str:
+            return repr((ids, on, text, model, plain, number, either))
+        """
+    )
+
+    def get(**arguments: str) -> str:
+        result = peer.result("prompts/get", name="typed", arguments=arguments)
+        return str(result["messages"][0]["content"]["text"])
+
+    assert get() == "([], False, '', None, None, 0, 0)"
+    assert get(ids="[1, 2]", on="true", number="2.5") == "([1, 2], True, '', None, None, 2.5, 0)"
+    # Text stays text, whatever it looks like.
+    assert get(text="7", either="7") == "([], False, '7', None, None, 0, '7')"
+    assert get(model='{"a": 1}', plain='{"a": 2}') == "([], False, '', Model(a=1), Plain(a=2), 0, 0)"
+    for wrong in ({"ids": "[true]"}, {"ids": "1, 2"}, {"on": "yes"}, {"model": "{}"}, {"plain": "7"}):
+        error = peer.error("prompts/get", name="typed", arguments=wrong)
+        [name] = wrong
+        assert error["code"] == -32602
+        assert f"prompt 'typed': {name}: " in error["message"]
+    # Not a string on the wire is a fault of the client's.
+    assert peer.error("prompts/get", name="typed", arguments={"number": 2})["code"] == -32602

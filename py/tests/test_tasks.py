@@ -282,11 +282,11 @@ def test_the_options_of_tasks_reach_the_engine(run_file: Serve) -> None:
 @pytest.mark.parametrize("url", ["nowhere:", "sqlite:/does/not/exist/tasks.db"])
 def test_a_store_that_can_not_be_opened_is_said_at_the_start(run_file: Serve, url: str) -> None:
     peer = run_file(f"""
-        from ferromcp import ConfigurationError, Server
+        from ferromcp import Server, TaskStoreError
         server = Server("s")
         try:
             server.run(task_store={url!r})
-        except ConfigurationError as error:
+        except TaskStoreError as error:
             print(error, flush=True)
     """)
     line = peer.line()

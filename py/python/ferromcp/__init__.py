@@ -30,12 +30,16 @@ from .errors import (
     NoBackChannel,
     ResourceNotFound,
     SerializationError,
+    TaskStoreError,
     ToolError,
 )
 from .run import explain, run, serve
 from .server import Server
 
 if TYPE_CHECKING:
+    from ._asgi import AsgiApp, asgi
+    from ._http import HttpConfig, HttpOptions
+    from .apps import AppView
     from .asking import (
         Elicit,
         ElicitResult,
@@ -59,12 +63,15 @@ if TYPE_CHECKING:
         PromptMessage,
         PromptResult,
         ResourceLink,
+        ResourceResult,
         TextContent,
         TextResource,
         ToolResult,
     )
 
 __all__ = [
+    "AppView",
+    "AsgiApp",
     "Audio",
     "AudioContent",
     "BlobResource",
@@ -79,6 +86,8 @@ __all__ = [
     "EmbeddedResource",
     "FerroMCPError",
     "ForkedError",
+    "HttpConfig",
+    "HttpOptions",
     "Image",
     "ImageContent",
     "InputRequired",
@@ -92,17 +101,20 @@ __all__ = [
     "PromptResult",
     "ResourceLink",
     "ResourceNotFound",
+    "ResourceResult",
     "Root",
     "Sample",
     "SampleResult",
     "SerializationError",
     "Server",
+    "TaskStoreError",
     "TextContent",
     "TextResource",
     "ToolError",
     "ToolResult",
     "TraceContext",
     "__version__",
+    "asgi",
     "current_context",
     "explain",
     "run",
@@ -127,6 +139,18 @@ def __getattr__(name: str) -> Any:
         from . import asking
 
         return getattr(asking, name)
+    if name in ("AsgiApp", "asgi"):
+        from . import _asgi
+
+        return getattr(_asgi, name)
+    if name in ("HttpConfig", "HttpOptions"):
+        from . import _http
+
+        return getattr(_http, name)
+    if name == "AppView":
+        from .apps import AppView
+
+        return AppView
     if name in __all__:
         from . import content
 

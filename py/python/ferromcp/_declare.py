@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from ._native import Handler, Schema, convert, dumps, loads
+from ._native import AppView, Handler, Schema, convert, dumps, loads
 from ._schema import NeedsPydantic, Plan, Shape, Shapes, structured_output, without_rounds
 from ._signature import EMPTY, Parameter, Signature, is_async, signature_of
 from .errors import ConfigurationError
@@ -19,6 +19,7 @@ __all__ = [
     "Kind",
     "Reentry",
     "TaskSupport",
+    "app_view",
     "completion",
     "method",
     "prompt",
@@ -138,6 +139,19 @@ def resource(
     return _declared(
         kind, uri, definition, function, signature, plans, defaults, mime_type=mime_type, reentry=reentry
     )
+
+
+def app_view(view: AppView) -> Declared:
+    """A page of MCP Apps, as the resource that it is."""
+    from .content import TextResource
+
+    [page] = loads(view.contents)
+
+    def show() -> object:
+        return TextResource(page["text"], page["uri"], page["mimeType"], page.get("_meta"))
+
+    handler = _handler("resource", page["uri"], show, signature_of(show), {})
+    return Declared("resource", page["uri"], view.definition.encode(), handler, show, False)
 
 
 def prompt(

@@ -163,12 +163,13 @@ class Guard:
     leaving = False
     """The process is on its way out, whatever is stuck."""
 
-    def __init__(self, native: NativeServer) -> None:
+    def __init__(self, native: NativeServer, *, alone: bool = False) -> None:
+        """`alone`: no code waits for the server's end."""
         import atexit
 
         self._native = native
         self._process = os.getpid()
-        self._over = False
+        self._over = alone
         self._code: int | None = None
         atexit.register(self._leave)
 

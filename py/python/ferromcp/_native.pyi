@@ -1,16 +1,20 @@
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, final
 
 __all__ = [
+    "AppView",
     "Call",
     "Handler",
+    "HttpFacts",
+    "HttpRequest",
     "InputRequired",
     "Json",
     "Schema",
     "Server",
     "__version__",
     "answer_within",
+    "app_extension",
     "convert",
     "dumps",
     "early_signals",
@@ -21,8 +25,13 @@ __all__ = [
 ]
 
 __version__: Final[str]
+app_extension: Final[str]
 
 _Text: TypeAlias = str | bytes
+_HttpPiece: TypeAlias = tuple[tuple[int, list[tuple[bytes, bytes]]] | None, bytes, bool | None]
+"""A piece of a response: status and headers, which the first has; bytes of the body; whether more follows, or
+None where the response was given up.
+"""
 _Questions: TypeAlias = Sequence[tuple[str, str, _Text]]
 _Kind: TypeAlias = Literal["tool", "resource", "template", "prompt", "completion", "method"]
 
@@ -37,6 +46,17 @@ class Json:
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
+
+@final
+class AppView:
+    """A page of MCP Apps, and how tools point at it."""
+
+    def __new__(cls, uri: str, name: str, html: str, ui: _Text | None = None, /) -> AppView: ...
+    @property
+    def definition(self) -> str: ...
+    @property
+    def contents(self) -> str: ...
+    def tool_meta(self, meta: _Text, /) -> str: ...
 
 @final
 class Handler:
@@ -59,6 +79,27 @@ class Handler:
         reentry: Literal["replay", "held"] = "replay",
     ) -> Handler: ...
     def around(self, function: Callable[..., Any], /, *, is_async: bool) -> Handler: ...
+
+@final
+class HttpRequest:
+    """One request of a carrier's, from its head to the end of its response."""
+
+    @property
+    def body_limit(self) -> int | None: ...
+    def too_large(self) -> _HttpPiece: ...
+    def serve(self, body: bytes, /) -> None: ...
+    def poll(self) -> _HttpPiece | None: ...
+    def ready(self) -> asyncio.Future[None]: ...
+    def close(self) -> None: ...
+
+@final
+class HttpFacts:
+    """The HTTP request behind a call."""
+
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]: ...
+    @property
+    def given(self) -> Any: ...
 
 @final
 class InputRequired:
@@ -124,11 +165,14 @@ class Call:
     def input_responses(self) -> dict[str, Any] | None: ...
     @property
     def request_state(self) -> str | None: ...
+    @property
+    def http(self) -> HttpFacts | None: ...
+    def close_sse_stream(self) -> bool: ...
     def __call__(self, task: asyncio.Task[Any]) -> None: ...
 
 @final
 class Server:
-    """One MCP server on this process's standard input and output."""
+    """One MCP server, on standard input and output or over HTTP."""
 
     def __new__(cls, config: _Text, /) -> Server: ...
     def add(self, kind: _Kind, definition: _Text, handler: Handler, /) -> None: ...
@@ -148,6 +192,7 @@ class Server:
     def set_subscription_handler(self, handler: Callable[[str, bool], object], /) -> None: ...
     def notify_changed(self, list: Literal["tools", "prompts", "resources"], /) -> None: ...
     def resource_updated(self, uri: str, /) -> None: ...
+    def complete_elicitation(self, elicitation_id: str, /) -> bool: ...
     def set_state_keys(self, keys: Sequence[str], /) -> None: ...
     def notify_stream(self, stream: int, method: str, params: _Text | None = None) -> bool: ...
     def log_stream(self, stream: int, level: str, data: Any, logger: str | None = None) -> bool: ...
@@ -157,6 +202,29 @@ class Server:
     def start_stdio(
         self, event_loop: asyncio.AbstractEventLoop | None, options: Mapping[str, Any] | None = None, /
     ) -> None: ...
+    def start_http(
+        self,
+        event_loop: asyncio.AbstractEventLoop | None,
+        http: _Text,
+        options: Mapping[str, Any] | None = None,
+        /,
+    ) -> None: ...
+    def start_carrier(
+        self, event_loop: asyncio.AbstractEventLoop, http: _Text, options: Mapping[str, Any] | None = None, /
+    ) -> None: ...
+    def http_request(
+        self,
+        method: str,
+        path: str,
+        query: bytes,
+        headers: Iterable[Sequence[bytes]],
+        principal: str | None = None,
+        given: Any = None,
+        /,
+    ) -> HttpRequest | _HttpPiece: ...
+    def allow_host(self, host: str, /) -> None: ...
+    @property
+    def local_addr(self) -> str | None: ...
     def set_loop(self, event_loop: asyncio.AbstractEventLoop, /) -> None: ...
     def finished(self) -> asyncio.Future[None]: ...
     def tasks(self) -> list[asyncio.Task[Any]]: ...

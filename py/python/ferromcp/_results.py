@@ -90,8 +90,20 @@ def _shown(value: Any, text: bytes) -> str:
     return text.decode()
 
 
-def resource(value: Any, uri: str, mime_type: str | None) -> bytes:
-    """A resource function's return value as the `contents` array."""
+def resource(value: Any, uri: str, mime_type: str | None) -> tuple[bytes, bool]:
+    """A resource function's return value: the `contents` array, or the whole result where it has a `_meta`;
+    and whether it is that.
+    """
+    content = _content_module()
+    if content is None or not isinstance(value, content.ResourceResult):
+        return _contents_array(value, uri, mime_type), False
+    contents = _contents_array(value.contents, uri, mime_type)
+    if value.meta is None:
+        return contents, False
+    return dumps({"contents": Json(contents), "_meta": value.meta}, "result"), True
+
+
+def _contents_array(value: Any, uri: str, mime_type: str | None) -> bytes:
     content = _content_module()
     if value is None:
         return b"[]"

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 
-__all__ = ["Options", "refuse_closed_streams", "run", "serve"]
+__all__ = ["Options", "http_options", "over", "refuse_closed_streams", "run", "serve"]
 
 
 class Options(NamedTuple):
-    """What `run()` was asked for."""
+    """What `run()` was asked for. `http` is the JSON text of its options; None over stdio."""
 
     drain: float | None = None
     debug: bool | None = None
@@ -37,6 +37,7 @@ class Options(NamedTuple):
     loop: str = "auto"
     task_store: str = "memory"
     policy: Mapping[str, Any] | None = None
+    http: bytes | None = None
 
     def native(self, *, owns_process: bool) -> dict[str, Any]:
         """The form that the native module takes. Only a process that is ours may be ended by force."""
@@ -50,9 +51,27 @@ class Options(NamedTuple):
         }
 
 
+def http_options(transport: str, options: Mapping[str, Any]) -> bytes | None:
+    """The options of a transport that are none of `Options`: the JSON text for "http", None for "stdio".
+
+    Raises:
+        ConfigurationError: there is no such transport, or it has no such options.
+    """
+    if transport == "http":
+        from ._http import encode
+
+        return encode(options)
+    if transport != "stdio":
+        raise ConfigurationError(f"there is no transport {transport!r}: 'stdio' or 'http'")
+    if options:
+        raise ConfigurationError(f"transport 'stdio' has no option {next(iter(options))!r}")
+    return None
+
+
 def run(native: NativeServer, options: Options, *, on_loop: bool, lifespan: Lifespan | None = None) -> None:
     """Serve until the input ends (then return), a signal comes (SystemExit 143 or 130), or the reader is
-    gone. What a function raises to end the program (SystemExit, KeyboardInterrupt) is raised here.
+    gone; over HTTP until a signal comes. What a function raises to end the program (SystemExit,
+    KeyboardInterrupt) is raised here.
 
     `lifespan` is entered on the loop before the first message is read and left after the last call.
     On another thread than the main one signals and the process stay with the program.
@@ -106,18 +125,22 @@ async def serve(native: NativeServer, options: Options) -> None:
 def _start(
     native: NativeServer, loop: asyncio.AbstractEventLoop | None, options: Options, owns_process: bool
 ) -> None:
-    native.start_stdio(loop, options.native(owns_process=owns_process))
-    _line_buffered()
+    settings = options.native(owns_process=owns_process)
+    if options.http is not None:
+        native.start_http(loop, options.http, settings)
+    else:
+        native.start_stdio(loop, settings)
+        _line_buffered()
 
 
 async def _serve(native: NativeServer, options: Options, *, owns_process: bool) -> None:
     import asyncio
 
     _start(native, asyncio.get_running_loop(), options, owns_process)
-    await _over(native)
+    await over(native)
 
 
-async def _over(native: NativeServer) -> None:
+async def over(native: NativeServer) -> None:
     """Waits for the end of the server, and a moment for the calls that it has cancelled: what they clean up
     may need what is closed next.
     """
@@ -156,7 +179,7 @@ async def _join(native: NativeServer) -> None:
     import asyncio
 
     native.set_loop(asyncio.get_running_loop())
-    await _over(native)
+    await over(native)
 
 
 def _refuse_running_loop() -> None:

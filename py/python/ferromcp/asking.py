@@ -118,7 +118,7 @@ class Elicit(Request[ElicitResult[T]]):
         action = _action(answer)
         if action != "accept":
             return ElicitResult(action)
-        return ElicitResult(action, self._form.read(answer.get("content") or {}))
+        return ElicitResult(action, self._form.read(_members(answer.get("content") or {})))
 
 
 class ElicitUrl(Request[ElicitResult[None]]):
@@ -190,6 +190,7 @@ class Sample(Request[SampleResult]):
 
     def read(self, answer: JsonObject) -> SampleResult:
         """The model's message; see `Request.read`."""
+        answer = _members(answer)
         try:
             return SampleResult(answer["role"], answer["content"], answer["model"], answer.get("stopReason"))
         except KeyError as error:
@@ -210,7 +211,7 @@ class ListRoots(Request[list[Root]]):
     def read(self, answer: JsonObject) -> list[Root]:
         """The roots; see `Request.read`."""
         try:
-            return [Root(root["uri"], root.get("name")) for root in answer["roots"]]
+            return [Root(root["uri"], root.get("name")) for root in _members(answer)["roots"]]
         except (KeyError, TypeError, AttributeError):
             raise InvalidAnswer("roots/list needs an array of objects with a uri") from None
 
@@ -299,7 +300,14 @@ def by_hand(requests: Mapping[str, Request[Any]] | None, state: str | None) -> I
 
 
 def _action(answer: JsonObject) -> Any:
-    action = answer.get("action")
+    action = _members(answer).get("action")
     if action not in ("accept", "decline", "cancel"):
         raise InvalidAnswer(f'"action" must be "accept", "decline" or "cancel", not {action!r}')
     return action
+
+
+def _members(answer: object) -> JsonObject:
+    """The answer, if it is an object: what a client sends for a round by hand can be anything."""
+    if not isinstance(answer, Mapping):
+        raise InvalidAnswer(f"an answer is an object, not {answer!r:.100}")
+    return answer

@@ -21,9 +21,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from ._native import __version__
+from ._native import __version__, loads
 from .adapters.kinds import SUPPORTED, kind_of
-from .errors import ConfigurationError
+from .errors import ConfigurationError, TaskStoreError
 
 __all__ = ["main"]
 
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         app = load(options.target, options.arguments)
         return int(options.action(app, options) or 0)
-    except ConfigurationError as error:
+    except (ConfigurationError, TaskStoreError) as error:
         print(f"ferromcp: {error}", file=sys.stderr)
         return 2
 
@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="ferromcp", description="MCP servers on the FerroMCP engine.")
     parser.add_argument("--version", action="version", version=f"ferromcp {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    run = commands.add_parser("run", help="serve a server object over stdio")
+    run = commands.add_parser("run", help="serve a server object over stdio, or over HTTP")
     explain = commands.add_parser("explain", help="say how a server object would be served")
     for command, action in ((run, _run), (explain, _explain)):
         command.set_defaults(action=action)
@@ -75,6 +75,15 @@ def _parser() -> argparse.ArgumentParser:
         metavar="URL",
         help="where tasks are kept: memory, sqlite:PATH, redis://...",
     )
+    run.add_argument(
+        "--policy",
+        metavar="FILE",
+        help="a JSON file: rates, calls at once, times that tools may take, the audit log",
+    )
+    run.add_argument("--http", action="store_true", help="serve over HTTP, until a signal comes")
+    run.add_argument("--host", help="with --http: the address or name to listen on (127.0.0.1)")
+    run.add_argument("--port", type=int, help="with --http: the port, 0 for any that is free (8000)")
+    run.add_argument("--path", help="with --http: the path of the endpoint (/mcp)")
     run.add_argument("--loop", default="auto", choices=("auto", "asyncio", "uvloop"), help="the event loop")
     for command in (run, explain):
         command.add_argument(
@@ -86,15 +95,40 @@ def _parser() -> argparse.ArgumentParser:
 def _run(app: Any, options: argparse.Namespace) -> None:
     from .run import run
 
-    run(
-        app,
-        road=options.road,
-        ask=options.ask,
-        drain=options.drain,
-        debug=options.debug,
-        loop=options.loop,
-        task_store=options.task_store,
-    )
+    policy = None if options.policy is None else _policy(options.policy)
+
+    http = {name: getattr(options, name) for name in ("host", "port", "path")}
+    http = {name: value for name, value in http.items() if value is not None}
+    if http and not options.http:
+        raise ConfigurationError(f"--{next(iter(http))}: only with --http")
+    try:
+        run(
+            app,
+            "http" if options.http else "stdio",
+            road=options.road,
+            ask=options.ask,
+            drain=options.drain,
+            debug=options.debug,
+            loop=options.loop,
+            task_store=options.task_store,
+            policy=policy,
+            **http,
+        )
+    except OSError as error:
+        if not options.http:
+            raise
+        raise ConfigurationError(error.strerror or str(error)) from None
+
+
+def _policy(file: str) -> dict[str, Any]:
+    """The object in a JSON file; what it says is looked at when the server starts."""
+    try:
+        policy = loads(Path(file).read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"policy {file}: {error}") from None
+    if not isinstance(policy, dict):
+        raise ConfigurationError(f"policy {file}: must be a JSON object")
+    return policy
 
 
 def _explain(app: Any, options: argparse.Namespace) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "PromptMessage",
     "PromptResult",
     "ResourceLink",
+    "ResourceResult",
     "TextContent",
     "TextResource",
     "ToolResult",
@@ -187,6 +188,14 @@ class ToolResult:
     content: Any = None
     structured: Any = None
     is_error: bool = False
+    meta: Meta | None = None
+
+
+@dataclass(slots=True)
+class ResourceResult:
+    """A whole result of a read. `contents` is what the function could return alone."""
+
+    contents: Any
     meta: Meta | None = None
 
 

@@ -227,6 +227,13 @@ class Context:
         self._call.notify(method, None if params is None else dumps(params, "params"))
         return _DONE
 
+    def close_sse_stream(self) -> bool:
+        """End the connection of this call's stream over HTTP, and not the call: a legacy client comes back
+        for the rest when the time that it is told is over (2025-11-25 `basic/transports`, "Sending Messages
+        to the Server"). False: there is no stream that could be opened again, and nothing has changed.
+        """
+        return self._call.close_sse_stream()
+
     def client_extension(self, name: str) -> dict[str, Any] | None:
         """The settings with which the client declares an extension. None: it does not, so nothing of the
         extension may be used with it.

@@ -17,6 +17,7 @@ __all__ = [
     "NoBackChannel",
     "ResourceNotFound",
     "SerializationError",
+    "TaskStoreError",
     "ToolError",
 ]
 
@@ -91,6 +92,10 @@ class InvalidAnswer(FerroMCPError):
 
 class SerializationError(FerroMCPError, TypeError):
     """A value has no JSON form. The text names the place: `result.items[3].price: NaN is not JSON`."""
+
+
+class TaskStoreError(FerroMCPError):
+    """The store of tasks can't be opened; the text says why."""
 
 
 class ForkedError(FerroMCPError, RuntimeError):

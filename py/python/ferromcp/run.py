@@ -33,20 +33,23 @@ def explain(app: Any, *, road: str | None = None) -> Explanation:
 def run(
     app: Any, transport: str = "stdio", *, road: str | None = None, ask: str | None = None, **options: Any
 ) -> None:
-    """Serves `app` and returns when its peer has gone.
+    """Serves `app` and returns when its peer has gone, or over HTTP when a signal comes. What an app has over
+    HTTP besides its MCP endpoint (its authentication, its routes) is served by `asgi()` alone.
 
     Args:
         app: a `ferromcp.Server`, a `fastmcp.FastMCP`, an `MCPServer` or a low-level `Server` of mcp 2.x.
-        transport: "stdio".
+        transport: "stdio" or "http".
         road: a certain road, for comparisons; by default the fastest whose behaviour is the same.
         ask: "held" lets an app of another SDK ask modern clients in the middle of a call, which its own SDK
         refuses: the call waits in this process. A `ferromcp.Server` says it for each function (`reentry`).
         options: drain (seconds that calls in flight get at the end of input), debug (True: every message to
         stderr), max_threads, loop ("auto", "asyncio" or "uvloop"), task_store ("memory", "sqlite:PATH" or
-        "redis://..."), policy (limits, timeouts and the audit log, for apps of other SDKs).
+        "redis://..."), policy (limits, timeouts and the audit log; a `ferromcp.Server` must have none);
+        over HTTP also host, port, path and the others of docs/http.md.
 
     Raises:
         ConfigurationError: `app` can't be served, or an option is wrong.
+        TaskStoreError: the store of tasks can't be opened.
     """
     choice, settings = _prepare(app, transport, road, ask, options)
     if choice.road == "native":
@@ -54,7 +57,7 @@ def run(
         return
     from . import _run
 
-    adapter, native = _bound(app, choice, ask)
+    adapter, native = _bound(app, choice, ask, settings, options)
     _run.run(native, settings, on_loop=True, lifespan=adapter.lifespan)
 
 
@@ -68,7 +71,7 @@ async def serve(
         return
     from . import _run
 
-    adapter, native = _bound(app, choice, ask)
+    adapter, native = _bound(app, choice, ask, settings, options)
     async with adapter.lifespan():
         await _run.serve(native, settings)
 
@@ -76,34 +79,44 @@ async def serve(
 def _prepare(
     app: Any, transport: str, road: str | None, ask: str | None, options: dict[str, Any]
 ) -> tuple[Explanation, Options]:
-    from ._run import Options
+    from ._run import Options, http_options
     from .adapters import choose
 
-    if transport != "stdio":
-        raise ConfigurationError(f"there is no transport {transport!r}: stdio is served")
-    try:
-        settings = Options(**options)
-    except TypeError as error:
-        raise ConfigurationError(str(error).replace("Options.__init__()", "run()")) from None
+    known = {name: value for name, value in options.items() if name in Options._fields and name != "http"}
+    rest = {name: value for name, value in options.items() if name not in known}
+    settings = Options(**known, http=http_options(transport, rest))
     if ask not in (None, "held"):
         raise ConfigurationError(f"ask {ask!r}: 'held', or nothing")
     choice = choose(app, road)
+    if settings.http is not None and choice.beyond_listener:
+        beyond = " and ".join(choice.beyond_listener)
+        raise ConfigurationError(
+            f"this {choice.kind} has {beyond}, and the listener serves the MCP endpoint alone: "
+            "ferromcp.asgi(app) gives an application with all of it, for any ASGI server"
+        )
     if ask is not None and choice.road == "native":
         raise ConfigurationError("ask: a ferromcp.Server says it for each function (reentry=)")
-    if settings.policy is not None and choice.road == "native":
-        raise ConfigurationError("policy: a ferromcp.Server has one of its own (policy=)")
+    if choice.road == "native" and options.pop("policy", None) is not None:
+        app.set_policy(settings.policy)
     if choice.untested:
         print(f"ferromcp: {choice}", file=sys.stderr)
     return choice, settings
 
 
-def _bound(app: Any, choice: Explanation, ask: str | None) -> tuple[Adapter, NativeServer]:
+def _bound(
+    app: Any, choice: Explanation, ask: str | None, settings: Options, options: dict[str, Any]
+) -> tuple[Adapter, NativeServer]:
     from ._native import Server
     from ._run import refuse_closed_streams
     from .adapters import adapt
 
-    refuse_closed_streams()
-    adapter = adapt(app, choice, holds=ask == "held")
+    path = None
+    if settings.http is None:
+        refuse_closed_streams()
+    else:
+        # What handlers see as the path of their request; without one of its own the endpoint is everywhere.
+        path = options.get("path", "/mcp") or "/"
+    adapter = adapt(app, choice, holds=ask == "held", http=path)
     native = Server(adapter.config())
     adapter.bind(native)
     return adapter, native

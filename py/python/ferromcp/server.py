@@ -7,7 +7,7 @@ child.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from . import _declare
@@ -17,9 +17,13 @@ from ._native import dumps
 from .errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ._extensions import Notified
+    from ._http import HttpOptions
     from ._middleware import Middleware
     from ._run import Options
+    from .apps import AppView
 
 __all__ = ["Server"]
 
@@ -83,6 +87,15 @@ class Server(Catalogue):
         """Tell the peers that watch this resource that it has changed."""
         if self._running is not None:
             self._running.resource_updated(uri)
+
+    def complete_elicitation(self, elicitation_id: str) -> bool:
+        """Tell the client that was asked for a visit to a URL under this `elicitationId`, by a question or by
+        an error -32042, that the visit is complete (2025-11-25 `client/elicitation`, "Completion
+        Notifications for URL Mode Elicitation"). The call that asked may be over.
+
+        False: no client was asked under it, or it was told before; a modern client is never told.
+        """
+        return self._running is not None and self._running.complete_elicitation(elicitation_id)
 
     def on_subscribed(self, function: Told, /) -> Told:
         """Call the decorated function with a resource's URI when its first watcher is there: from then on
@@ -150,6 +163,19 @@ class Server(Catalogue):
         extensions = {**capabilities.get("extensions", {}), name: settings or {}}
         self._config["capabilities"] = {**capabilities, "extensions": extensions}
 
+    def app_view(self, view: AppView) -> None:
+        """Add a page of MCP Apps, and declare the extension unless it is declared.
+
+        Raises:
+            ConfigurationError: the server is running, or there is a resource of this URI already.
+        """
+        from ._native import app_extension
+
+        self._only_before("a page")
+        if app_extension not in self._config["capabilities"].get("extensions", {}):
+            self.extension(app_extension)
+        self._add(_declare.app_view(view._native))
+
     def method(self, name: str, /) -> Callable[[F], F]:
         """Serve the decorated function as a method that is none of MCP. Its parameters are those of the
         request, what it returns is the result, an object.
@@ -200,30 +226,47 @@ class Server(Catalogue):
             self._running.set_state_keys(encoded)
         self._config["stateKeys"] = encoded
 
+    def set_policy(self, policy: Json) -> None:
+        """The policy of a server that was made without one.
+
+        Raises:
+            ConfigurationError: the server is running, or has a policy.
+        """
+        self._only_before("a policy")
+        if self._policy is not None:
+            raise ConfigurationError(f"server {self.name!r} has a policy of its own")
+        self._policy = policy
+
     # Running
 
     def run(
         self,
-        transport: Literal["stdio"] = "stdio",
+        transport: Literal["stdio", "http"] = "stdio",
         *,
         drain: float | None = None,
         debug: bool | None = None,
         max_threads: int = 64,
         loop: Literal["auto", "asyncio", "uvloop"] = "auto",
         task_store: str = "memory",
+        **http: Unpack[HttpOptions],
     ) -> None:
-        """Serve on stdin and stdout until the input ends.
+        """Serve on stdin and stdout until the input ends, or over HTTP:
+        `run("http", host="127.0.0.1", port=8000, path="/mcp")`, with further options as in docs/http.md.
 
-        `drain` is the number of seconds that running calls get after that: 5, unless the limits in `config`
-        say otherwise. `debug` (or `MCP_DEBUG=1`) writes every message to stderr; `max_threads` bounds the
-        threads that blocked sync functions may hold. `task_store` is where tasks are kept: "memory" (they end
-        with the process), "sqlite:PATH" or "redis://HOST:PORT/DATABASE".
+        `drain` is the number of seconds that running calls get after the end of the input: 5, unless the
+        limits in `config` say otherwise. `debug` (or `MCP_DEBUG=1`) writes every message to stderr;
+        `max_threads` bounds the threads that blocked sync functions may hold. `task_store` is where tasks are
+        kept: "memory" (they end with the process), "sqlite:PATH" or "redis://HOST:PORT/DATABASE".
         SIGTERM and SIGINT end the process in good order with 143 and 130.
+
+        Raises:
+            ConfigurationError: an option is wrong.
+            OSError: the address can't be listened on.
         """
         from . import _run
 
-        options = self._options(transport, drain, debug, max_threads, loop, task_store)
-        native, needs_loop = self._start()
+        options = self._options(transport, drain, debug, max_threads, loop, task_store, http)
+        native, needs_loop = self._start(stdio=options.http is None)
         try:
             _run.run(native, options, on_loop=needs_loop)
         finally:
@@ -231,24 +274,30 @@ class Server(Catalogue):
 
     async def serve(
         self,
-        transport: Literal["stdio"] = "stdio",
+        transport: Literal["stdio", "http"] = "stdio",
         *,
         drain: float | None = None,
         debug: bool | None = None,
         max_threads: int = 64,
         task_store: str = "memory",
+        **http: Unpack[HttpOptions],
     ) -> None:
         """`run()` inside a loop that is running already; returns when the input has ended and calls are
-        done.
+        done. Over HTTP it serves until its task is cancelled.
         """
         from . import _run
 
-        options = self._options(transport, drain, debug, max_threads, "auto", task_store)
-        native, _ = self._start()
+        options = self._options(transport, drain, debug, max_threads, "auto", task_store, http)
+        native, _ = self._start(stdio=options.http is None)
         try:
             await _run.serve(native, options)
         finally:
             self._running = None
+
+    @property
+    def local_addr(self) -> str | None:
+        """Address and port that are listened on, such as `127.0.0.1:8000`; None where nothing is."""
+        return None if self._running is None else self._running.local_addr
 
     def _options(
         self,
@@ -258,20 +307,21 @@ class Server(Catalogue):
         max_threads: int,
         loop: str,
         task_store: str,
+        http: Mapping[str, Any],
     ) -> Options:
         from . import _run
 
-        if transport != "stdio":
-            raise ConfigurationError(f"transport {transport!r}: only 'stdio' is served")
-        return _run.Options(drain, debug, max_threads, loop, task_store, self._policy)
+        encoded = _run.http_options(transport, http)
+        return _run.Options(drain, debug, max_threads, loop, task_store, self._policy, encoded)
 
-    def _start(self) -> tuple[NativeServer, bool]:
+    def _start(self, *, stdio: bool = False) -> tuple[NativeServer, bool]:
         """The native server with all that is declared, and whether some of it needs a loop."""
         from . import _run
 
         if self._running is not None and not self._running.forked:
             raise ConfigurationError(f"server {self.name!r} is running already")
-        _run.refuse_closed_streams()
+        if stdio:
+            _run.refuse_closed_streams()
         methods = [key for kind, key in self._declared if kind == "method"]
         extra = [*self._config.get("extraMethods", []), *methods]
         native = NativeServer(dumps({**self._config, "extraMethods": extra}))

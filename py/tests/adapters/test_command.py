@@ -272,3 +272,43 @@ def test_run_and_serve_with_one_changed_line(write: Write) -> None:
             found = peer.request("tools/call", {"name": "hello", "arguments": {}}, 1)[-1]
             assert found["result"]["content"][0]["text"] == "hi"
             assert peer.close() == 0
+
+
+OURS = """
+from ferromcp import Server
+server = Server('own')
+@server.tool
+def hello() -> str: return 'hi'
+"""
+
+
+@pytest.mark.parametrize("source", [OURS, server()], ids=["ours", "other"])
+def test_a_policy_out_of_a_file(write: Write, tmp_path: Path, source: str) -> None:
+    policy = tmp_path / "policy.json"
+    policy.write_text('{"rateLimits": {"slow": {"calls": 1, "periodMs": 3600000}}}')
+    command = [sys.executable, "-m", "ferromcp", "run", "--policy", str(policy), str(write(source))]
+    with RawPeer(command, "legacy") as peer:
+        peer.handshake()
+        first, second = (
+            peer.request("tools/call", {"name": "hello", "arguments": {}}, key)[-1]["result"]
+            for key in (1, 2)
+        )
+    assert first["content"][0]["text"] == "hi"
+    assert second["isError"] is True
+    assert "slow" in second["content"][0]["text"]
+
+
+def test_a_policy_that_is_none(write: Write, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.json"
+    path = write(OURS)
+    assert "policy" in fails("run", "--policy", policy, path)
+    for text, reason in (("{", "policy.json"), ("[]", "must be a JSON object"), ('{"rates": []}', "rates")):
+        policy.write_text(text)
+        assert reason in fails("run", "--policy", policy, path)
+    policy.write_text("{}")
+    own = write(OURS.replace("'own')", "'own', policy={})"), "own.py")
+    assert "policy of its own" in fails("run", "--policy", policy, own)
+
+
+def test_a_store_that_can_not_be_opened(write: Write) -> None:
+    assert "store of tasks" in fails("run", "--task-store", "nowhere:", write(OURS))

@@ -22,7 +22,7 @@ from ferromcp._native import Server as NativeServer
 from .host import DEADLINE, Host
 from .text import as_python, write
 
-__all__ = ["Catalogue", "Connection"]
+__all__ = ["Catalogue", "Connection", "turns"]
 
 KINDS: dict[str, Kind] = {
     "tools": "tool",
@@ -238,7 +238,7 @@ class Connection:
     def turn(self) -> None:
         """Lets the loop do what is due on it: an answer is sent some turns after its function's end."""
         if self._loop is not None:
-            asyncio.run_coroutine_threadsafe(_turns(), self._loop).result(DEADLINE)
+            asyncio.run_coroutine_threadsafe(turns(), self._loop).result(DEADLINE)
 
     def send(self, data: bytes) -> None:
         """Writes bytes as they are, and reads meanwhile, so that the server can't be stuck in writing."""
@@ -302,6 +302,7 @@ class Connection:
             self.lose()
 
 
-async def _turns() -> None:
+async def turns() -> None:
+    """Lets the running loop do what is due on it."""
     for _ in range(4):
         await asyncio.sleep(0)

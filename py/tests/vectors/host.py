@@ -43,7 +43,7 @@ DEADLINE = 10.0
 POLL = 0.002
 """How often a plain function that waits looks whether it is cancelled, in seconds."""
 
-ASIDE = {"log", "notify", "progress"}
+ASIDE = {"closeStream", "log", "notify", "progress"}
 
 Acts = list[dict[str, Any]]
 Pause: TypeAlias = "Held | Ask | Begin | Input"
@@ -319,6 +319,8 @@ def _aside(verb: str, operand: Any, ctx: Context) -> None:
         case "log":
             level, logger, data = as_python(operand)
             ctx.log(level, data, logger)
+        case "closeStream":
+            ctx.close_sse_stream()
         case "notify":
             ctx.native.notify(operand["method"], write(operand["params"]) if "params" in operand else None)
 

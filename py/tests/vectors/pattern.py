@@ -10,7 +10,7 @@ from typing import Any
 
 from .text import Number, kind, shorten, write
 
-__all__ = ["Mismatch", "Names", "hold", "hold_all", "resolve"]
+__all__ = ["Mismatch", "Names", "error_pattern", "hold", "hold_all", "resolve"]
 
 Names = dict[str, Any]
 
@@ -57,6 +57,17 @@ def hold_all(patterns: list[Any], values: list[Any]) -> Names:
     bound: Names = {}
     _unordered(patterns, values, bound, "")
     return bound
+
+
+def error_pattern(operand: dict[str, Any]) -> dict[str, Any]:
+    """The pattern of an error response that a step describes."""
+    error = {
+        "code": operand.get("code", {"$any": True}),
+        "message": operand.get("message", {"$line": True}),
+        "data": operand.get("data", {"$optional": {"$any": True}}),
+    }
+    identity = {"id": operand["id"]} if "id" in operand else {}
+    return {"jsonrpc": "2.0", "error": error, **identity}
 
 
 def _hold(pattern: Any, value: Any, bound: Names, where: str) -> None:

@@ -14,7 +14,18 @@ from typing import Any
 from .pattern import Names, resolve
 from .text import parse
 
-__all__ = ["FOLDER", "SHARED", "Road", "StepSkip", "VectorSkip", "cases", "read", "step_skip", "vector_skip"]
+__all__ = [
+    "ABLE",
+    "FOLDER",
+    "Road",
+    "StepSkip",
+    "VectorSkip",
+    "cases",
+    "read",
+    "step_skip",
+    "vector_skip",
+    "web_skip",
+]
 
 FOLDER = Path(__file__).parents[3] / "tests" / "vectors"
 
@@ -89,7 +100,7 @@ SHARED = read(FOLDER / "server.json")
 
 def cases(vector: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Names, list[Any]]]:
     """For each object of `each`: the server, the names and the steps."""
-    strangers = set(vector) - {"name", "about", "requirements", "needs", "server", "each", "steps"}
+    strangers = set(vector) - {"name", "about", "requirements", "needs", "server", "http", "each", "steps"}
     assert not strangers, f"unknown members {strangers}"
     for case in vector.get("each", [{}]):
         names = {"modern": MODERN, "capable": CAPABLE, "tasks": TASKS, **case}
@@ -118,6 +129,17 @@ def vector_skip(name: str, vector: dict[str, Any], road: Road) -> VectorSkip | N
         return VectorSkip.TASKS
     if road is Road.THREADS and name == "jsonrpc/numbers-untouched":
         return VectorSkip.SPELLING
+    return None
+
+
+def web_skip(vector: dict[str, Any], road: Road, able: set[str]) -> VectorSkip | None:
+    """Why this vector does not run over HTTP on this road. `able` has names as in a vector's `needs`."""
+    if not set(vector.get("needs", [])) <= able:
+        return VectorSkip.NEEDS
+    if any(name.endswith("Ms") for name in vector["http"]):
+        return VectorSkip.CLOCK
+    if road is Road.THREADS and "tasks" in vector.get("needs", []):
+        return VectorSkip.TASKS
     return None
 
 

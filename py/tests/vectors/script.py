@@ -17,11 +17,11 @@ from ferromcp import ConfigurationError
 
 from .door import COALESCE_MS, Catalogue, Connection
 from .host import DEADLINE
-from .pattern import Mismatch, Names, hold, hold_all, resolve
+from .pattern import Mismatch, Names, error_pattern, hold, hold_all, resolve
 from .plan import MODERN, Road, StepSkip, step_skip
 from .text import parse, shorten, write
 
-__all__ = ["Script"]
+__all__ = ["SILENCE", "Script"]
 
 # So long, in seconds, a silence is listened to where no request can prove it, or a change is due.
 SILENCE = (COALESCE_MS + 10) / 1000
@@ -166,13 +166,7 @@ class Script:
         self._hold(operand)
 
     def _do_error(self, operand: dict[str, Any], _: Any) -> None:
-        error = {
-            "code": operand.get("code", {"$any": True}),
-            "message": operand.get("message", {"$line": True}),
-            "data": operand.get("data", {"$optional": {"$any": True}}),
-        }
-        identity = {"id": operand["id"]} if "id" in operand else {}
-        self._hold({"jsonrpc": "2.0", "error": error, **identity})
+        self._hold(error_pattern(operand))
 
     def _do_transmit_all(self, operand: list[Any], _: Any) -> None:
         messages = [self._message() for _ in operand]

@@ -8,7 +8,7 @@ Nothing here imports an SDK that the app has not imported itself.
 from __future__ import annotations
 
 from .base import Adapter, adapt
-from .kinds import Kind, kind_of
+from .kinds import Kind, kind_of, require_kind
 from .roads import Explanation, Road, choose
 
-__all__ = ["Adapter", "Explanation", "Kind", "Road", "adapt", "choose", "kind_of"]
+__all__ = ["Adapter", "Explanation", "Kind", "Road", "adapt", "choose", "kind_of", "require_kind"]

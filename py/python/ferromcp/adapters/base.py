@@ -20,6 +20,8 @@ class Adapter(Protocol):
 
     holds: bool
     """Whether modern clients can be asked in a call, which waits for them. Set before `bind`."""
+    http: str | None
+    """The path of the endpoint, over HTTP; None over a pipe. Set before `bind`."""
 
     def config(self) -> bytes:
         """The engine's configuration as JSON text."""
@@ -34,16 +36,19 @@ class Adapter(Protocol):
         ...
 
 
-def adapt(app: Any, choice: Explanation, *, holds: bool = False) -> Adapter:
+def adapt(app: Any, choice: Explanation, *, holds: bool = False, http: str | None = None) -> Adapter:
     """The adapter for `app` on the road chosen. Imports only what that road needs.
 
     Raises:
-        ConfigurationError: `holds`, and the road is one on which the SDK writes the answers itself.
+        ConfigurationError: `holds` or `http`, and the road is one on which the SDK writes the answers itself.
     """
     if holds and choice.road == "streams":
         raise ConfigurationError(f"ask='held' is not to be had on this road ({choice})")
+    if http is not None and choice.road == "streams":
+        # One run of the SDK's server serves one connection, and over HTTP every modern request is one.
+        raise ConfigurationError(f"HTTP is not to be had on this road ({choice})")
     adapter = _adapted(app, choice)
-    adapter.holds = holds
+    adapter.holds, adapter.http = holds, http
     return adapter
 
 

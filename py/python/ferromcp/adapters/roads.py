@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 from ..errors import ConfigurationError
 from .kinds import Kind, require_kind
+from .listener import beyond_listener
 
 __all__ = ["Explanation", "Road", "choose"]
 
@@ -37,18 +38,23 @@ MAJORS = {"mcp": 2, "fastmcp": 4}
 
 @dataclass(frozen=True)
 class Explanation:
-    """The road an app takes. `reasons` says what keeps it from a faster one, if anything does."""
+    """The road an app takes. `reasons` says what keeps it from a faster one, if anything does, and
+    `beyond_listener` what it has that takes an ASGI server over HTTP (`ferromcp.asgi`).
+    """
 
     road: Road
     kind: str
     reasons: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     untested: bool = False
+    beyond_listener: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
         line = f"{self.kind} ({versions}): {self.road}" if versions else f"{self.kind}: {self.road}"
-        return "; ".join((line, *self.reasons))
+        beyond = " and ".join(self.beyond_listener)
+        http = (f"over HTTP it takes ferromcp.asgi(app), for it has {beyond}",) if beyond else ()
+        return "; ".join((line, *self.reasons, *http))
 
 
 def choose(app: Any, road: str | None = None) -> Explanation:
@@ -73,13 +79,14 @@ def choose(app: Any, road: str | None = None) -> Explanation:
         if version not in TESTED[name]
     )
     fastest, reasons = _fastest(app, kind, versions, untested)
+    beyond = beyond_listener(app, kind)
     if wanted is None:
-        return Explanation(fastest, kind.value, reasons, versions, bool(untested))
+        return Explanation(fastest, kind.value, reasons, versions, bool(untested), beyond)
     if wanted == "native" or fastest not in _FIT.get(wanted, (fastest,)):
         hindrance = "; ".join(reasons) or f"it is for {Kind.FASTMCP.value} only"
         raise ConfigurationError(f"a {kind.value} can't take the road {wanted} here: {hindrance}")
     asked: Road = wanted  # type: ignore[assignment]  # one of them, as checked above
-    return Explanation(asked, kind.value, ("asked for",), versions, False)
+    return Explanation(asked, kind.value, ("asked for",), versions, False, beyond)
 
 
 def _versions(kind: Kind) -> dict[str, str]:

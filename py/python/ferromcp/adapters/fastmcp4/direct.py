@@ -63,7 +63,9 @@ class DirectAdapter(MiddlewareAdapter):
         modern = version in MODERN_PROTOCOL_VERSIONS
         if not self.plain.is_plain(params, version, modern=modern) or tracing():
             return None
-        if not (modern or self.peer(call.stream).is_open):
+        if not (modern or self.is_open(call.stream)):
+            return None
+        if modern and self.http is not None and not self.mirrors.is_free(name):
             return None
         request = DirectRequest(self, call, params)
         threads.enter(call)

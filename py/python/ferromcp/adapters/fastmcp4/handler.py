@@ -11,7 +11,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
 from ..mcp2.handler import HandlerAdapter
 from .chain import looks_at_pings
-from .lifespan import stdio_lifespan
+from .lifespan import transport_lifespan
 
 __all__ = ["FastMCPHandlerAdapter"]
 
@@ -24,7 +24,7 @@ class FastMCPHandlerAdapter(HandlerAdapter):
         self.app = app
 
     def app_lifespan(self) -> AbstractAsyncContextManager[Any]:
-        return stdio_lifespan(self.app)
+        return transport_lifespan(self.app, self.http)
 
     def looks_at_pings(self) -> bool:
         return looks_at_pings(self.app)

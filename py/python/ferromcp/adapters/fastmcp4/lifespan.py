@@ -1,4 +1,4 @@
-"""What fastmcp sets up round a stdio server (`TransportMixin.run_stdio_async`), for every road."""
+"""What fastmcp sets up round a server (its `run_stdio_async` and `run_http_async`), for every road."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..mcp2.runner import RunnerAdapter
 from ..mcp2.streams import StreamsAdapter
 from .chain import looks_at_pings
 
-__all__ = ["FastMCPRunnerAdapter", "FastMCPStreamsAdapter", "request_variables", "stdio_lifespan"]
+__all__ = ["FastMCPRunnerAdapter", "FastMCPStreamsAdapter", "request_variables", "transport_lifespan"]
 
 
 @asynccontextmanager
-async def stdio_lifespan(app: FastMCP[Any]) -> AsyncIterator[Any]:
+async def transport_lifespan(app: FastMCP[Any], http: str | None = None) -> AsyncIterator[Any]:
     """The transport's name and the app's lifespan; yields what handlers see as the lifespan's state."""
-    token = set_transport("stdio")
+    token = set_transport("stdio" if http is None else "streamable-http")
     try:
         server = app._mcp_server
         async with server.lifespan(server) as state:
@@ -55,7 +55,7 @@ class FastMCPRunnerAdapter(RunnerAdapter):
         self.app = app
 
     def app_lifespan(self) -> AbstractAsyncContextManager[Any]:
-        return stdio_lifespan(self.app)
+        return transport_lifespan(self.app, self.http)
 
     def looks_at_pings(self) -> bool:
         return looks_at_pings(self.app)
@@ -69,7 +69,7 @@ class FastMCPStreamsAdapter(StreamsAdapter):
         self.app = app
 
     def app_lifespan(self) -> AbstractAsyncContextManager[Any]:
-        return stdio_lifespan(self.app)
+        return transport_lifespan(self.app)
 
     def looks_at_pings(self) -> bool:
         return looks_at_pings(self.app)

@@ -17,6 +17,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.runner import aclose_shielded
 from mcp_types import CallToolRequestParams, RequestParams
 
+from ..mcp2.channel import from_http
 from ..mcp2.errors import to_engine
 from ..mcp2.session import LazySession
 
@@ -62,14 +63,16 @@ class PlainRequest:
         if self._made is None:
             call, adapter = self.call, self.adapter
             meta = RequestParams.model_validate(self.params, by_name=False).meta
+            channel = adapter.channel(call)
             self._made = ServerRequestContext(
-                session=LazySession(adapter.channel(call), adapter.connect, meta),
+                session=LazySession(channel, adapter.connect, meta),
                 lifespan_context=adapter.state,
                 protocol_version=call.protocol_version,
                 method="tools/call",
                 params=self.params,
                 request_id=call.request_id,
                 meta=meta,
+                **from_http(channel),
             )
         return self._made
 

@@ -63,7 +63,7 @@ class MiddlewareAdapter(FastMCPHandlerAdapter):
                     self.workers.close()
 
     def channel(self, call: Call) -> CallChannel:
-        return _NoticingCall(call, self._progress, self.lane, holds=self.holds)
+        return _NoticingCall(call, self._progress, self.lane, holds=self.holds, http=self.http)
 
     def stream_channel(self, native: NativeServer, stream: int) -> StreamChannel:
         return _NoticingStream(native, stream, self._progress, self.lane)
@@ -170,9 +170,9 @@ class _Noticing:
 class _NoticingCall(_Noticing, CallChannel):
     __slots__ = ("_lane",)
 
-    def __init__(self, call: Call, progress: Progress, lane: Lane, *, holds: bool) -> None:
+    def __init__(self, call: Call, progress: Progress, lane: Lane, *, holds: bool, http: str | None) -> None:
         modern = call.protocol_version in MODERN_PROTOCOL_VERSIONS
-        super().__init__(call, progress, modern=modern, holds=holds)
+        super().__init__(call, progress, modern=modern, holds=holds, http=http)
         self._lane = lane
 
 

@@ -15,19 +15,21 @@ import anyio
 from mcp.shared.dispatcher import CallOptions, ProgressFnT
 from mcp.shared.exceptions import MCPError as SdkError
 from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
 from mcp_types import INVALID_REQUEST, MISSING_REQUIRED_CLIENT_CAPABILITY, REQUEST_TIMEOUT
 from opentelemetry.propagate import inject
 
 from ...errors import CapabilityNotDeclared, FerroMCPError, NoBackChannel
 from .errors import from_engine
+from .http import LazyRequest, http_metadata
 from .text import decode, encode
 
 if TYPE_CHECKING:
     from ..._native import Call
     from ..._native import Server as NativeServer
 
-__all__ = ["DUPLEX", "CallChannel", "Progress", "StreamChannel", "ask_peer"]
+__all__ = ["DUPLEX", "CallChannel", "Progress", "StreamChannel", "ask_peer", "from_http"]
 
 logger = logging.getLogger("ferromcp.adapters")
 
@@ -164,15 +166,20 @@ async def _ask_held(
 class CallChannel:
     """One request being served: the SDK's `DispatchContext`."""
 
-    __slots__ = ("_cancelled", "_holds", "_over", "_progress", "call", "modern")
+    __slots__ = ("_cancelled", "_holds", "_over", "_progress", "call", "modern", "request")
 
-    # Nothing is attached to a message that came over a pipe.
-    message_metadata = None
-
-    def __init__(self, call: Call, progress: Progress, *, modern: bool, holds: bool = False) -> None:
-        """`holds`: a modern client is asked too, and the call waits for it."""
+    def __init__(
+        self, call: Call, progress: Progress, *, modern: bool, holds: bool = False, http: str | None = None
+    ) -> None:
+        """`holds`: a modern client is asked too, and the call waits for it. `http`: the path of the endpoint,
+        where there is one.
+        """
         self.call = call
         self.modern = modern
+        # The HTTP request that this one came in; None over a pipe.
+        self.request: LazyRequest | None = None
+        if http is not None and (facts := call.http) is not None:
+            self.request = LazyRequest(facts, http)
         self._holds = holds
         self._progress = progress
         self._over = False
@@ -180,7 +187,18 @@ class CallChannel:
 
     @property
     def transport(self) -> TransportContext:
+        if self.modern and self.request is not None:
+            return TransportContext(
+                kind="streamable-http", can_send_request=self._holds, headers=self.request.headers
+            )
         return _ONE_WAY if self.modern and not self._holds else DUPLEX
+
+    @property
+    def message_metadata(self) -> ServerMessageMetadata | None:
+        # Nothing is attached to a message that came over a pipe.
+        if self.request is None:
+            return None
+        return http_metadata(self.call, self.request, modern=self.modern)
 
     @property
     def can_send_request(self) -> bool:
@@ -234,6 +252,14 @@ class CallChannel:
             return False
         self.call.progress(params["progress"], params.get("total"), params.get("message"))
         return True
+
+
+def from_http(channel: CallChannel) -> dict[str, Any]:
+    """The fields of a `ServerRequestContext` that speak of HTTP."""
+    metadata = channel.message_metadata
+    if metadata is None:
+        return {}
+    return {"request": metadata.request_context, "close_sse_stream": metadata.close_sse_stream}
 
 
 class StreamChannel:

@@ -22,7 +22,7 @@ from mcp_types import CallToolRequestParams, CallToolResult, ErrorData
 from mcp_types.methods import is_input_required
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from .channel import CallChannel
+from .channel import CallChannel, from_http
 from .errors import to_engine
 from .plain import PlainCalls, tracing
 from .runner import RunnerAdapter, modern_connection
@@ -55,6 +55,8 @@ class HandlerAdapter(RunnerAdapter):
 
     async def serve(self, call: Call) -> bytes:
         params = decode(call.params)
+        if self.http is not None:
+            await self.look_at_headers(call, params)
         if call.method == "tools/call" and self.quick():
             version = call.protocol_version
             modern = version in MODERN_PROTOCOL_VERSIONS
@@ -95,6 +97,7 @@ class HandlerAdapter(RunnerAdapter):
                 params=params,
                 request_id=call.request_id,
                 meta=typed.meta,
+                **from_http(channel),
             )
             result = await self.handle(lambda context: entry.handler(context, typed), context)
             return await self.text(result, context)
@@ -129,8 +132,7 @@ class HandlerAdapter(RunnerAdapter):
             raise SdkError.from_error_data(result)
         # Shaping looks at the server only; the runner wants some connection all the same.
         session = cast(LazySession, context.session)
-        connection = self.peer(session.channel.call.stream).connection
-        runner = ServerRunner(self.server, connection, self.state)
+        runner = ServerRunner(self.server, self.connect(session.channel), self.state)
         shaped: HandlerResult = runner._serialize("tools/call", context.protocol_version, result)
         if is_input_required(shaped):
             for middleware in reversed(self.server.middleware):

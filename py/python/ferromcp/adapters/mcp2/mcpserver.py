@@ -22,6 +22,7 @@ from mcp.server.mcpserver.tools import Tool, ToolManager
 from mcp_types import CallToolRequestParams, CallToolResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from .channel import from_http
 from .errors import to_engine
 from .handler import HandlerAdapter, call_result_text
 from .inline import drive
@@ -75,15 +76,19 @@ class MCPServerAdapter(HandlerAdapter):
         """Answers a plain call of a sync tool; None for any other, which the loop serves."""
         threads = self._threads
         name = call.name
-        tool = self._plain_tool(name) if name is not None else None
-        if tool is None or tool.is_async or threads is None or not self.quick():
+        if name is None or threads is None or not self.quick():
+            return None
+        tool = self._plain_tool(name)
+        if tool is None or tool.is_async:
             return None
         version = call.protocol_version
         modern = version in MODERN_PROTOCOL_VERSIONS
         params = decode(call.params)
         if not self.plain.is_plain(params, version, modern=modern) or tracing():
             return None
-        if not (modern or self.peer(call.stream).is_open):
+        if not (modern or self.is_open(call.stream)):
+            return None
+        if modern and self.http is not None and not self.mirrors.is_free(name):
             return None
         threads.enter(call)
         try:
@@ -109,13 +114,15 @@ class MCPServerAdapter(HandlerAdapter):
 
     async def _shape(self, call: Call, params: Mapping[str, Any], version: str, result: Any) -> bytes:
         """Shapes an unusual result on the loop, where the SDK's middleware can look at it."""
+        channel = self.channel(call)
         context: ServerRequestContext[Any, Any] = ServerRequestContext(
-            session=LazySession(self.channel(call), self.connect, None),
+            session=LazySession(channel, self.connect, None),
             lifespan_context=self.state,
             protocol_version=version,
             method="tools/call",
             params=params,
             request_id=call.request_id,
+            **from_http(channel),
         )
         try:
             return await self.shape(result, context)

@@ -24,6 +24,8 @@ from .channel import CallChannel, Progress, StreamChannel
 from .config import engine_config, is_served, looks_at_pings
 from .dispatcher import NativeDispatcher
 from .errors import to_engine, unknown_method
+from .http import session_of
+from .mirrors import Mirrors
 from .text import decode, encode
 
 if TYPE_CHECKING:
@@ -51,9 +53,9 @@ def modern_connection(channel: CallChannel) -> Connection:
 class Peer:
     """One stream, as the SDK sees it."""
 
-    def __init__(self, dispatcher: NativeDispatcher) -> None:
+    def __init__(self, dispatcher: NativeDispatcher, connection: Connection | None = None) -> None:
         self.dispatcher = dispatcher
-        self.connection: Connection = Connection.for_loop(dispatcher)
+        self.connection: Connection = connection or Connection.for_loop(dispatcher)
         # Runs the legacy connection, once there is one.
         self.task: asyncio.Task[None] | None = None
         # Set once the handshake is over; None before it has begun.
@@ -74,13 +76,17 @@ class RunnerAdapter:
 
     # Modern clients are asked too, and the call waits for them (`ferromcp.run(app, ask="held")`).
     holds = False
+    http: str | None = None
 
     def __init__(self, server: Server[Any]) -> None:
         self.server = server
         self.state: Any = None
         self.native: NativeServer | None = None
+        self.mirrors = Mirrors(server)
         self._progress = Progress()
         self._peers: dict[int, Peer] = {}
+        # Of peers that are gone, while the SDK cleans up after them.
+        self._ending: set[asyncio.Task[None]] = set()
 
     def config(self) -> bytes:
         return encode(engine_config(self.server, pings=self.looks_at_pings()))
@@ -109,7 +115,17 @@ class RunnerAdapter:
 
     async def serve(self, call: Call) -> bytes:
         """Answers one request of the engine's."""
-        return await self.by_runner(call, decode(call.params))
+        params = decode(call.params)
+        if self.http is not None:
+            await self.look_at_headers(call, params)
+        return await self.by_runner(call, params)
+
+    async def look_at_headers(self, call: Call, params: Mapping[str, Any]) -> None:
+        """Refuses a call whose headers say something else than its body."""
+        if call.method == "tools/list":
+            self.mirrors.forget()
+        elif call.method == "tools/call" and call.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            await self.mirrors.check(call, params, self.channel(call), self.state)
 
     async def by_runner(self, call: Call, params: Mapping[str, Any]) -> bytes:
         """Answers one request by the SDK's runner."""
@@ -133,16 +149,33 @@ class RunnerAdapter:
         """What is known of `stream`."""
         peer = self._peers.get(stream)
         if peer is None:
-            assert self.native is not None  # `bind` comes before anything is served
-            dispatcher = NativeDispatcher(
-                self.native, stream, self._progress, self.channel, self.stream_channel(self.native, stream)
-            )
-            peer = self._peers.setdefault(stream, Peer(dispatcher))
+            peer = self._peers.setdefault(stream, Peer(self._dispatcher(stream)))
         return peer
+
+    def is_open(self, stream: int) -> bool:
+        """Whether the SDK has shaken hands with the legacy peer of a stream."""
+        peer = self._peers.get(stream)
+        return peer is not None and peer.is_open
+
+    def _dispatcher(self, stream: int) -> NativeDispatcher:
+        assert self.native is not None  # `bind` comes before anything is served
+        return NativeDispatcher(
+            self.native, stream, self._progress, self.channel, self.stream_channel(self.native, stream)
+        )
+
+    def _stateless(self, call: Call) -> Peer:
+        """A legacy client without a session, for whom nobody has shaken hands, as on the stock transport."""
+        connection = Connection.from_envelope(call.protocol_version, None, None)
+        return self._peers.setdefault(call.stream, Peer(self._dispatcher(call.stream), connection))
 
     async def legacy(self, call: Call) -> Peer:
         """The legacy connection that a request came on. What comes while it shakes hands waits for that."""
-        peer = self.peer(call.stream)
+        if self.http is not None and call.method != "initialize" and call.stream not in self._peers:
+            peer = self._stateless(call)
+        else:
+            peer = self.peer(call.stream)
+        if self.http is not None and peer.connection.session_id is None:
+            peer.connection.session_id = session_of(call.http)
         self._connect(peer)
         if call.method != "initialize" and peer.opening is not None:
             await peer.opening.wait()
@@ -175,7 +208,7 @@ class RunnerAdapter:
     def channel(self, call: Call) -> CallChannel:
         """The way back to the peer that belongs to one request."""
         modern = call.protocol_version in MODERN_PROTOCOL_VERSIONS
-        return CallChannel(call, self._progress, modern=modern, holds=self.holds)
+        return CallChannel(call, self._progress, modern=modern, holds=self.holds, http=self.http)
 
     def stream_channel(self, native: NativeServer, stream: int) -> StreamChannel:
         """The way back to a peer outside of its requests."""
@@ -199,6 +232,8 @@ class RunnerAdapter:
         """Hands a notification of the peer's to the SDK."""
         if method == "notifications/initialized":
             return  # `stream_changed` tells of that
+        if self.http is not None and stream not in self._peers:
+            return  # of a modern client, or one without a session: no request of its own to belong to
         peer = self.peer(stream)
         decoded = None if params is None else decode(params)
         if peer.task is not None:
@@ -209,13 +244,18 @@ class RunnerAdapter:
     def stream_changed(self, stream: int, what: str) -> None:
         """A stream came to life or to its end."""
         if what == "initialized":
+            if self.http is not None and stream not in self._peers:
+                return  # a client without a session
             peer = self.peer(stream)
             peer.initialized = True
             # A client that does not wait for the handshake's answer: the SDK is told after it.
             if peer.is_open:
                 self._tell_initialized(peer)
-        elif what == "closed" and stream in self._peers:
-            self._peers[stream].dispatcher.close()
+        elif what == "closed" and (gone := self._peers.pop(stream, None)) is not None:
+            gone.dispatcher.close()
+            if gone.task is not None and not gone.task.done():
+                self._ending.add(gone.task)
+                gone.task.add_done_callback(self._ending.discard)
 
     async def _notified_modern(
         self, context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
@@ -232,7 +272,7 @@ class RunnerAdapter:
     async def _close_peers(self) -> None:
         for peer in self._peers.values():
             peer.dispatcher.close()
-        tasks = [peer.task for peer in self._peers.values() if peer.task is not None]
+        tasks = {peer.task for peer in self._peers.values() if peer.task is not None} | self._ending
         if tasks:
             await asyncio.wait(tasks)
         self._peers.clear()

@@ -43,6 +43,7 @@ class StreamsAdapter:
     """Serves a low-level `Server` by its own `run`."""
 
     holds = False
+    http: str | None = None
 
     def __init__(self, server: Server[Any]) -> None:
         self.server = server
