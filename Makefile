@@ -2,7 +2,7 @@
 # (3.10 or newer), node (20 or newer), a C compiler and make on the machine.
 #
 # What is made: .venv and .venv-* (Python environments), node_modules (in node, node/test/runtimes, examples/node,
-# tests/interop and tests/bench/node), and target/.
+# tests/interop, tests/conformance and tests/bench/node), and target/.
 # Everything is built in the dev profile (opt-level 1), and the Rust tests, the Node addon and the C library name the same
 # packages to cargo (TESTED): so they share one compilation of engine and dependencies. The Python module needs settings of
 # its own and shares what it can. That is the least work in all; `make wheel` and `make bench` build for release.
@@ -29,11 +29,11 @@ RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) $(shell find core -name '*.rs'
 PY_SOURCES := $(shell find py/src -name '*.rs') py/Cargo.toml py/pyproject.toml
 # The official TypeScript clients.
 INTEROP := $(patsubst %/package.json,%/node_modules/.ready,$(wildcard tests/interop/package.json tests/interop/*/package.json))
-# The Node package's own tools, and the other releases of Node.
-NODE_ENVIRONMENTS := $(patsubst %,%/node_modules/.ready,node node/test/runtimes)
+# The Node package's own tools, the other releases of Node, and the official conformance suite.
+NODE_ENVIRONMENTS := $(patsubst %,%/node_modules/.ready,node node/test/runtimes tests/conformance)
 NODE_SOURCES := $(shell find node/src node/ts -type f) node/Cargo.toml node/build.rs
 
-.PHONY: help demo test check fmt setup system-packages requirements clean
+.PHONY: help demo test test-all check fmt setup system-packages requirements clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -42,7 +42,10 @@ demo: native ## serve an ordinary FastMCP file on the engine and call it with th
 	$(PY) examples/python/demo.py
 
 test: ## every check and every test of every language, with a table of where the time went
-	@MAKE="$(MAKE)" tools/stage.sh test setup check test-rust test-instructions test-c test-node test-python test-docs test-parity test-wheel test-blackbox test-interop
+	@MAKE="$(MAKE)" tools/stage.sh test setup check test-rust test-instructions test-c test-node test-python test-docs test-parity test-wheel test-blackbox test-interop test-conformance
+
+test-all: ## what `test` does, and what takes longer: the conformance suite in all languages
+	@MAKE="$(MAKE)" tools/stage.sh test-all test conformance
 
 check: ## what is quick: formats, lints, types, and that generated files are up to date
 	@MAKE="$(MAKE)" tools/stage.sh check check-rust check-python check-types check-generated check-tree
@@ -80,7 +83,7 @@ examples/node/node_modules/.ready: node/dist/.built
 
 # --- What is built ----------------------------------------------------------------------------------------------------
 
-.PHONY: native addon clib c-installed c-fixtures c-examples install wheel
+.PHONY: native addon clib c-installed c-fixtures c-examples c-everything install wheel
 
 native: $(VENV)/.native ## build the Python package into .venv (editable)
 
@@ -112,13 +115,18 @@ c-installed: clib
 c-fixtures: c-installed
 	$(COMPILE_C) tests/fixtures/native.c -o $(C_FIXTURES)/native-c $(C_LIBRARY)
 	$(COMPILE_CPP) tests/fixtures/native.cpp -o $(C_FIXTURES)/native-cpp $(C_LIBRARY)
+	$(COMPILE_C) tests/fixtures/http_native.c -o $(C_FIXTURES)/http-native-c $(C_LIBRARY)
 
 c-examples: c-installed
 	@mkdir -p $(C_FIXTURES)/examples
-	for name in server own_loop; do \
+	for name in server own_loop tasks; do \
 		$(COMPILE_C) examples/c/$$name.c -o $(C_FIXTURES)/examples/c_$$name $(C_LIBRARY); \
 		$(COMPILE_CPP) examples/cpp/$$name.cpp -o $(C_FIXTURES)/examples/cpp_$$name $(C_LIBRARY); \
 	done
+
+c-everything: c-installed
+	@mkdir -p $(C_FIXTURES)/examples
+	$(COMPILE_C) examples/c/everything_server.c -o $(C_FIXTURES)/examples/c_everything_server $(C_LIBRARY)
 
 PREFIX ?= /usr/local
 
@@ -175,7 +183,7 @@ lock-python: ## write constraints.txt, from a new environment without constraint
 
 # --- Tests ------------------------------------------------------------------------------------------------------------
 
-.PHONY: test-rust test-instructions test-c test-node test-python test-docs test-parity test-wheel test-blackbox test-interop
+.PHONY: test-rust test-instructions test-c test-node test-python test-docs test-parity test-wheel test-blackbox test-interop test-conformance conformance
 
 test-rust: ## Rust tests: engine, runtime, doors
 	cargo test --quiet --no-fail-fast $(LOCKED) $(TESTED)
@@ -206,8 +214,17 @@ test-wheel: $(VENV)/.ready ## the wheel, built as for publishing, in an environm
 test-blackbox: native addon c-fixtures examples/node/node_modules/.ready ## real server processes over pipes
 	$(PYTEST) tests/blackbox
 
-test-interop: native addon c-examples $(VENV)-mcp1/.ready $(INTEROP) examples/node/node_modules/.ready ## the official clients against our servers and examples
+test-interop: native addon c-examples c-fixtures $(VENV)-mcp1/.ready $(INTEROP) examples/node/node_modules/.ready ## the official clients against our servers and examples
 	$(PYTEST) tests/interop
+
+CONFORMANCE := tests/conformance/node_modules/.ready
+
+test-conformance: native clib $(CONFORMANCE) ## the official conformance suite against the examples in Python and Rust
+	$(PYTEST) tests/conformance
+	$(PY) tests/conformance/run.py python rust
+
+conformance: native addon c-everything $(CONFORMANCE) examples/node/node_modules/.ready ## the same in all languages, CONFORMANCEFLAGS for run.py
+	$(PY) tests/conformance/run.py $(CONFORMANCEFLAGS)
 
 test-pythons: native ## the Python tests under every Python that is installed, PYTHONSFLAGS for pytest (minutes for each)
 	$(PY) tools/test_pythons.py $(PYTHONSFLAGS)
@@ -237,10 +254,14 @@ $(PEERS)/.sources: tests/peers/sources.txt | $(PEERS)/venv/.ready
 
 # --- Measuring and searching --------------------------------------------------------------------------------------------
 
-.PHONY: bench bench-instructions fuzz
+.PHONY: bench bench-http bench-instructions fuzz
 
 bench: $(VENV)/.ready node/dist/.built ## ours beside the peers, in one run: ratios of CPU time (about fifteen minutes)
 	$(PY) tests/bench/bench.py $(BENCHFLAGS)
+
+bench-http: $(VENV)/.ready node/dist/.built ## the same over HTTP, and memory and open streams (about fifteen minutes)
+	@tools/system_packages.sh bench-http
+	$(PY) tests/bench/bench_http.py $(BENCHFLAGS)
 
 bench-instructions: ## instructions of one call in the engine as released, held against the figures that are checked in
 	@tools/system_packages.sh
@@ -248,7 +269,7 @@ bench-instructions: ## instructions of one call in the engine as released, held 
 
 # Seconds for each target.
 FUZZ_SECONDS ?= 3600
-FUZZ_TARGETS ?= bytes sequence schema template
+FUZZ_TARGETS ?= bytes sequence tasks schema template
 COVERAGE := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
 	-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1
 
@@ -262,4 +283,4 @@ fuzz: ## search for inputs that break the engine, FUZZ_SECONDS for each target (
 	done
 
 clean: ## remove everything that was made
-	rm -rf target .venv .venv-* node/node_modules node/dist node/*.node node/test/runtimes/node_modules examples/node/node_modules tests/interop/node_modules tests/bench/node/node_modules py/python/ferromcp/*.so
+	rm -rf target .venv .venv-* node/node_modules node/dist node/*.node node/test/runtimes/node_modules examples/node/node_modules tests/interop/node_modules tests/conformance/node_modules tests/bench/node/node_modules py/python/ferromcp/*.so

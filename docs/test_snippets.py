@@ -117,6 +117,9 @@ def compile_and_ask(compiler: list[str], snippet: Snippet, source: Path) -> None
     source.write_text(snippet.text)
     program = os.fspath(source.with_suffix(""))
     command = [*compiler, "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{ROOT / 'ffi-c' / 'include'}"]
+    if snippet.fragment:
+        subprocess.run([*command, "-fsyntax-only", os.fspath(source)], check=True, timeout=60)
+        return
     command += [os.fspath(source), "-o", program, str(library), "-lpthread", "-ldl", "-lm"]
     subprocess.run(command, check=True, timeout=60)
     ended = subprocess.run(

@@ -10,10 +10,11 @@ from __future__ import annotations
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from http_peer import Endpoint
 from process import Process
 from wire import Wire, revision_of
 
@@ -56,9 +57,42 @@ def command_of(file: str) -> tuple[str, ...]:
 
 OURS = ("native", "node", "c", "cpp", "fastmcp", "mcpserver")
 
+NODE_FIXTURES = ROOT / "node" / "test" / "fixtures"
+HTTP_C = str(ROOT / "target" / "c-tests" / "fixture" / "http-native-c")
+HTTP_RUST = str(ROOT / "target" / "debug" / "ferromcp-http-fixture")
+STOCK = (sys.executable, str(FIXTURES / "http_stock.py"))
+APPS = (sys.executable, str(FIXTURES / "http_apps.py"))
+# The same over HTTP, by who holds the sockets: the listener of our own, or another library's HTTP server.
+CARRIERS: dict[str, tuple[str, ...]] = {
+    "native-python": (sys.executable, str(FIXTURES / "http_native.py")),
+    "asgi-python": (sys.executable, str(FIXTURES / "http_native.py"), "--asgi"),
+    "native-node": (NODE, str(NODE_FIXTURES / "http_native.mjs")),
+    "handler-node": (NODE, str(NODE_FIXTURES / "http_handler.mjs")),
+    "native-rust": (HTTP_RUST,),
+    "native-c": (HTTP_C,),
+    "handler-c": (HTTP_C, "--carrier"),
+    # Servers of other libraries, served by FerroMCP with no change to them.
+    "http-mcpserver": (*APPS, "mcpserver"),
+    "http-fastmcp": (*APPS, "fastmcp"),
+    "http-mcpserver-asgi": (*APPS, "mcpserver", "--asgi"),
+    "http-fastmcp-asgi": (*APPS, "fastmcp", "--asgi"),
+    "stock-http-mcpserver": (*STOCK, "mcpserver"),
+    "stock-http-fastmcp": (*STOCK, "fastmcp"),
+}
+OUR_CARRIERS = (
+    "native-python",
+    "asgi-python",
+    "native-node",
+    "handler-node",
+    "native-rust",
+    "native-c",
+    "handler-c",
+)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--servers", default=",".join(OURS), help=f"which of {', '.join(COMMANDS)} to test")
+    names = ", ".join((*COMMANDS, *CARRIERS))
+    parser.addoption("--servers", default=",".join((*OURS, *OUR_CARRIERS)), help=f"which of {names} to test")
     parser.addoption("--slow", action="store_true", help="also run what takes long or much memory")
 
 
@@ -67,17 +101,27 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "engine: decided by the engine alone; other servers only with --slow")
     config.addinivalue_line("markers", "eras(*names): a rule of these eras only")
     config.addinivalue_line("markers", "servers(*names): makes sense for these servers only")
+    config.addinivalue_line("markers", "carriers(*names): makes sense for these carriers of HTTP only")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    wanted = metafunc.config.getoption("--servers").split(",")
     if "server" in metafunc.fixturenames:
-        wanted = metafunc.config.getoption("--servers").split(",")
         marker = metafunc.definition.get_closest_marker("servers")
         fitting = [name for name in wanted if marker is None or name.removeprefix("stock-") in marker.args]
-        metafunc.parametrize("server", fitting, scope="session")
+        metafunc.parametrize("server", [name for name in fitting if name in COMMANDS], scope="session")
+    if "carrier" in metafunc.fixturenames:
+        marker = metafunc.definition.get_closest_marker("carriers")
+        fitting = [name for name in wanted if marker is None or fits(name, marker.args)]
+        metafunc.parametrize("carrier", [name for name in fitting if name in CARRIERS], scope="session")
     if "era" in metafunc.fixturenames:
         marker = metafunc.definition.get_closest_marker("eras")
         metafunc.parametrize("era", marker.args if marker else ("legacy", "modern"), scope="session")
+
+
+def fits(name: str, kinds: tuple[str, ...]) -> bool:
+    """Whether a carrier is one of these: by its whole name, or by the part before the dash."""
+    return name in kinds or name.partition("-")[0] in kinds
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -190,3 +234,66 @@ def start() -> Iterator[Start]:
     yield begin
     for wire in wires:
         wire.process.close()
+
+
+Serve = Callable[..., Endpoint]
+
+
+class Endpoints:
+    """The shared HTTP servers. One that does not come up is not tried for every test anew."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, Endpoint] = {}
+        self.broken: dict[str, str] = {}
+
+    def get(self, carrier: str) -> Endpoint:
+        if carrier in self.broken:
+            pytest.fail(f"{carrier} did not come up earlier: {self.broken[carrier]}", pytrace=False)
+        if carrier not in self.running:
+            try:
+                self.running[carrier] = start_http(carrier)
+            except BaseException as error:
+                self.broken[carrier] = str(error)[-500:]
+                raise
+        return self.running[carrier]
+
+    def drop(self, carrier: str) -> None:
+        if endpoint := self.running.pop(carrier, None):
+            endpoint.close()
+
+
+def start_http(carrier: str, options: Mapping[str, object] | None = None, *arguments: str) -> Endpoint:
+    return Endpoint(carrier, (*CARRIERS[carrier], *arguments), options or {})
+
+
+@pytest.fixture(scope="session")
+def endpoints() -> Iterator[Endpoints]:
+    endpoints = Endpoints()
+    yield endpoints
+    for carrier in list(endpoints.running):
+        endpoints.drop(carrier)
+
+
+@pytest.fixture
+def http_server(carrier: str, endpoints: Endpoints, request: pytest.FixtureRequest) -> Iterator[Endpoint]:
+    """A server over HTTP that others have used before. A test that fails costs the next one a new process."""
+    endpoint = endpoints.get(carrier)
+    yield endpoint
+    if request.node.stash.get(FAILED, True) or endpoint.process.child.poll() is not None:
+        endpoints.drop(carrier)
+
+
+@pytest.fixture
+def serve(carrier: str, endpoints: Endpoints) -> Iterator[Serve]:
+    """Starts fresh servers over HTTP: `serve(keepAliveMs=200)`, `serve("--mount", "/x")`."""
+    started: list[Endpoint] = []
+
+    def begin(*arguments: str, **options: object) -> Endpoint:
+        if carrier in endpoints.broken:
+            endpoints.get(carrier)
+        started.append(start_http(carrier, options, *arguments))
+        return started[-1]
+
+    yield begin
+    for endpoint in started:
+        endpoint.close()

@@ -22,7 +22,7 @@ def test_named_tests_exist() -> None:
 
 
 def test_each_case_with_a_test_has_a_row() -> None:
-    cases = {match[1].upper() for name in TESTS if (match := re.match(r"test_([abefh]\d+)_", name))}
+    cases = {match[1].upper() for name in TESTS if (match := re.match(r"test_([a-fh]\d+)_", name))}
     assert len(cases) > 30
-    rows = set(re.findall(r"^\| ([ABEFH]\d+) \|", TABLE, re.M))
+    rows = set(re.findall(r"^\| ([A-FH]\d+) \|", TABLE, re.M))
     assert cases - rows == set()

@@ -26,7 +26,7 @@ REASONS, ONLY = "reasons", "only"
 # What C puts before a concept's word: the type that it belongs to.
 C_TYPES = re.compile(
     r"(?:fmcp_(?:(?:answers|call|server|engine|output|message|error|response)_)?"
-    r"|FMCP_(?:ACTION|CODE|STATUS|TARGET|EVENT|DIAGNOSTIC|KIND|OUTCOME|LOG_LEVEL|REENTRY)_)(?=\w)"
+    r"|FMCP_(?:ACTION|CODE|STATUS|TARGET|EVENT|DIAGNOSTIC|KIND|OUTCOME|LOG_LEVEL|REENTRY|END)_)(?=\w)"
 )
 HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 

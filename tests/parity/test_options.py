@@ -88,6 +88,8 @@ def library() -> ctypes.CDLL:
     loaded.fmcp_server_start_fds.argtypes = [
         ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, Text, ctypes.c_void_p
     ]  # fmt: skip
+    for start_function in (loaded.fmcp_server_start_http, loaded.fmcp_server_start_carrier):
+        start_function.argtypes = [ctypes.c_void_p, Text, ctypes.c_void_p]
     loaded.fmcp_server_set_policy.argtypes = [ctypes.c_void_p, Text, ctypes.c_void_p]
     loaded.fmcp_server_free.argtypes = [ctypes.c_void_p]
     loaded.fmcp_server_free.restype = None
@@ -168,6 +170,26 @@ def test_every_option_of_a_run_is_taken(door: str) -> None:
     for name, row in given:
         assert start(json.dumps({name: row.value})) == OK, name
     assert start('{"otherwise":1}') == INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize("door", ["c", "cpp"])
+def test_every_option_of_http_is_taken(door: str) -> None:
+    """The other doors have a type for them, and give the text to the same reader."""
+    loaded = library()
+    values = {"path": "/parity", "host": "127.0.0.1", "port": 0, "announce": False}
+    of_http, of_listener = (
+        {name: values.get(name, row.value) for name, row in members(prefix, door)}
+        for prefix in ("http.", "listener.")
+    )
+    assert len(of_http) > 10
+    assert len(of_listener) > 5
+    carried, listened = loaded.fmcp_server_start_carrier, loaded.fmcp_server_start_http
+    for function, given in ((carried, of_http), (listened, of_http | of_listener)):
+        for misspelt in (None, *given):
+            options = {f"{name}Misspelt" if name == misspelt else name: given[name] for name in given}
+            with server_of(loaded, json.dumps(INFO)) as (server, _):
+                wanted = OK if misspelt is None else INVALID_ARGUMENT
+                assert function(server, Text.of(json.dumps(options)), None) == wanted, misspelt
 
 
 def policy_with(given: list[tuple[str, Row]], misspelt: str | None = None) -> str:

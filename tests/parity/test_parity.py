@@ -12,7 +12,7 @@ from surface import LIST, Row, Surface, read
 
 UNITS = {"us": "microseconds", "ms": "milliseconds", "s": "seconds"}
 # Members of JSON options, which a door can only be tried with: test_options.py does.
-TRIED = ("config.", "options.", "policy.")
+TRIED = ("config.", "options.", "policy.", "http.", "listener.")
 
 every_door = pytest.mark.parametrize("door", DOORS)
 

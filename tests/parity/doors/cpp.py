@@ -1,6 +1,6 @@
-"""The C++ door, read from its header: classes with their public functions, structs, free functions.
+"""The C++ door, read from its headers: classes with their public functions, structs, free functions.
 
-The header is written in one manner: a class begins in the first column, its members in the fifth. Enumerators
+They are written in one manner: a class begins in the first column, its members in the fifth. Enumerators
 and codes are those of C.
 """
 
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-HEADER = ROOT / "ffi-c" / "include" / "ferromcp.hpp"
+PARTS = ROOT / "ffi-c" / "include" / "ferromcp"
 
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 DETAIL = re.compile(r"^namespace detail \{.*?^\} // namespace detail$", re.M | re.S)
@@ -23,7 +23,8 @@ FUNCTION = re.compile(r"^(?:inline )[\w:<>*& ]+? (\w+)\(", re.M)
 
 def surface() -> dict[str, object]:
     """Everything in the namespace `ferromcp`; a class stands for its constructors too."""
-    text = DETAIL.sub("", HEADER.read_text())
+    text = "\n".join(part.read_text() for part in sorted(PARTS.glob("*.hpp")))
+    text = DETAIL.sub("", text)
     text = COMMENT.sub("", text)
     names: list[str] = FUNCTION.findall(text)
     for name, body in CLASS.findall(text):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Iterator
+from typing import is_typeddict
 
 import ferromcp
 
@@ -31,6 +32,9 @@ def surface() -> dict[str, object]:
 def _members(name: str, item: type) -> Iterator[tuple[str, object]]:
     if dataclasses.is_dataclass(item):
         yield from ((f"{name}.{field.name}", None) for field in dataclasses.fields(item))
+        return
+    if is_typeddict(item):
+        yield from ((f"{name}.{field}", None) for field in item.__annotations__)
         return
     if fields := getattr(item, "_fields", ()):  # a named tuple
         yield from ((f"{name}.{field}", None) for field in fields)

@@ -17,7 +17,9 @@ PAGES = ROOT / "target" / "doc"
 CRATES = {"": "ferromcp", "engine::": "ferromcp_engine"}
 # Where each struct with defaults of its own is written, and what its literal follows.
 DEFAULTS = {
-    "StdioOptions": (ROOT / "core" / "runtime" / "src" / "options.rs", r"fn default\(\)"),
+    "http::HttpOptions": (ROOT / "core" / "runtime" / "src" / "http" / "options.rs", r"fn default\(\)"),
+    "engine::http::HttpConfig": (ROOT / "core" / "engine" / "src" / "http" / "config.rs", r"fn default\(\)"),
+    "ServeOptions": (ROOT / "core" / "runtime" / "src" / "options.rs", r"fn default\(\)"),
     "engine::Limits": (ROOT / "core" / "engine" / "src" / "limits.rs", r"fn default\(\)"),
     "engine::TasksConfig": (
         ROOT / "core" / "engine" / "src" / "server" / "tasks" / "config.rs",
@@ -30,7 +32,7 @@ DEFAULTS = {
 }
 UNITS = {"micros": "microseconds", "millis": "milliseconds", "secs": "seconds"}
 # Folders of pages that are looked into; of the others the module's name alone counts.
-OPEN_FOLDERS = ("error/", "jsonrpc/", "middleware/", "store/", "apps/")
+OPEN_FOLDERS = ("error/", "jsonrpc/", "middleware/", "store/", "apps/", "http/")
 
 ITEM = re.compile(r'<a href="((?:\w+/)*)(struct|enum|trait|fn|type|constant)\.(\w+)\.html">')
 MEMBER = re.compile(
