@@ -1316,8 +1316,8 @@ fmcp_status fmcp_server_enable_prompt(fmcp_server *server, fmcp_text name, bool 
 // options say: without any, only what runs on this machine. Standard output stays the program's.
 //
 // \param options a JSON object, or none for the defaults. Members of the listener: `host` ("127.0.0.1"), `port` (8000; 0 for any
-//                that is free), `maxConnections`, `headerTimeoutMs`, `bodyTimeoutMs`, `shutdownMs`, `announce` (true: one line on
-//                standard error, "Listening on http://127.0.0.1:8000/mcp"). Of HTTP: those of fmcp_server_start_carrier(), with
+//                that is free), `tlsCertFile` and `tlsKeyFile` (PEM), `maxConnections`, `headerTimeoutMs`,
+//                `bodyTimeoutMs`, `shutdownMs`, `announce` (true: one line on standard error, "Listening on http://127.0.0.1:8000/mcp"). Of HTTP: those of fmcp_server_start_carrier(), with
 //                `path` "/mcp". Beside them those of fmcp_server_run_stdio()
 fmcp_status fmcp_server_run_http(fmcp_server *server,
                                  fmcp_text options,

@@ -181,16 +181,21 @@ fi
 
 # --- What a client sees -------------------------------------------------------------------------------------------------
 
-run "compile the driver of vectors" $c ffi-c/tests/vectors/driver.c -o "$out/driver" $link
-run "compile the driver of vectors (sanitizers)" $c $sanitize ffi-c/tests/vectors/driver.c -o "$out/driver-san" $link
+for program in driver listener; do
+    run "compile the $program of vectors" $c ffi-c/tests/vectors/$program.c -o "$out/$program" $link
+    run "compile the $program of vectors (sanitizers)" $c $sanitize ffi-c/tests/vectors/$program.c -o "$out/$program-san" $link
+done
 if "${PYTHON:-python3}" -c 'import pytest' 2>/dev/null; then
     pytest="${PYTHON:-python3} -m pytest -q --tb=short -p no:cacheprovider"
-    run "vectors (sanitizers)" env FERROMCP_C_DRIVER="$out/driver-san" $pytest ffi-c/tests/vectors
+    run "vectors (sanitizers)" env FERROMCP_C_LISTENER="$out/listener-san" FERROMCP_C_DRIVER="$out/driver-san" \
+        $pytest ffi-c/tests/vectors
     # Once is enough for what is slow: the pieces end in the same calls.
     if have valgrind; then
-        run "vectors (valgrind)" env FERROMCP_C_DRIVER="${valgrind//$'\n'/ } $out/driver" $pytest ffi-c/tests/vectors -k whole
+        run "vectors (valgrind)" env FERROMCP_C_LISTENER="${valgrind//$'\n'/ } $out/listener" \
+            FERROMCP_C_DRIVER="${valgrind//$'\n'/ } $out/driver" $pytest ffi-c/tests/vectors -k "whole or http"
     else
-        run "vectors" env FERROMCP_C_DRIVER="$out/driver" $pytest ffi-c/tests/vectors -k whole
+        run "vectors" env FERROMCP_C_LISTENER="$out/listener" FERROMCP_C_DRIVER="$out/driver" \
+            $pytest ffi-c/tests/vectors -k "whole or http"
     fi
     run "example servers" env FERROMCP_C_BUILT="$out" $pytest ffi-c/tests/examples
 else

@@ -53,6 +53,9 @@ export interface HttpOptions extends HttpConfig {
   readonly host?: string;
   /** The port; 8000, and 0 for any that is free. */
   readonly port?: number;
+  /** Files in PEM, the certificate (with what leads to a trusted one) and its private key: the listener speaks TLS. */
+  readonly tlsCertFile?: string | null;
+  readonly tlsKeyFile?: string | null;
   /** Connections at once. */
   readonly maxConnections?: number;
   /** Milliseconds that a connection may take to send a request's head, and may be idle before it. */

@@ -176,3 +176,52 @@ fn a_subscription_is_acknowledged_and_ends_with_the_server() {
     ender.join().expect("no panic").expect("it ends");
     assert!(began.elapsed() < Duration::from_secs(3));
 }
+
+#[test]
+fn tls_is_spoken_with_a_certificate() {
+    use std::io::{Read, Write};
+    use std::sync::Arc;
+    use tokio_rustls::rustls::pki_types::ServerName;
+    use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, Stream, crypto::ring};
+
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (cert, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+    std::fs::write(&cert, made.cert.pem()).expect("it is written");
+    std::fs::write(&key, made.signing_key.serialize_pem()).expect("it is written");
+    let text = |path: &std::path::Path| Some(path.to_string_lossy().into_owned());
+    let options = |cert, key| HttpOptions {
+        port: 0,
+        announce: false,
+        tls_cert_file: cert,
+        tls_key_file: key,
+        ..HttpOptions::default()
+    };
+    // Half of it, or a file that is none, is told before anything is listened on.
+    for (cert, key) in [(text(&cert), None), (text(&cert), text(&cert)), (text(folder.path()), text(&key))] {
+        assert!(matches!(server().start_http(options(cert, key)), Err(ferromcp::Error::Engine(_))));
+    }
+    let server = server().start_http(options(text(&cert), text(&key))).expect("it starts");
+
+    let mut roots = RootCertStore::empty();
+    roots.add(made.cert.der().clone()).expect("a root");
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("the versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = ServerName::try_from("localhost").expect("a name");
+    let mut connection = ClientConnection::new(Arc::new(config), name).expect("a connection");
+    let mut socket = std::net::TcpStream::connect(server.local_addr().expect("it listens")).expect("it accepts");
+    let mut stream = Stream::new(&mut connection, &mut socket);
+    let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).expect("it reads");
+    stream.write_all(body.as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("mcp-session-id"), "{answer}");
+}

@@ -25,6 +25,7 @@ __all__ = [
     "Output",
     "Refused",
     "Response",
+    "Unasked",
     "reentry_number",
 ]
 
@@ -128,7 +129,14 @@ class Event(NamedTuple):
     params: str | None
 
 
-Output = Call | Event | Response | Answers
+class Unasked(NamedTuple):
+    """Asking was refused to a call of a server that listens, or its run is over."""
+
+    key: int
+    refused: Refused
+
+
+Output = Call | Event | Response | Answers | Unasked
 
 
 class Door:
@@ -185,6 +193,9 @@ class Door:
             elif verb == "answers":
                 key, ask, *answers = fields
                 self._outputs.append(Answers(int(key), int(ask), _answers(answers)))
+            elif verb == "unasked":
+                key, status, text = fields
+                self._outputs.append(Unasked(int(key), Refused(text_of(text) or "", int(status))))
             elif verb == "event":
                 self._outputs.append(_event(*fields))
             else:

@@ -128,6 +128,25 @@ class Host:
             running.inputs.append(answer.result)
         self._run(running)
 
+    def not_asked(self, key: int, refused: Refused) -> None:
+        """Asking was refused, or this run of the call is over."""
+        if running := self._running.get(key):
+            self._refused(running, refused)
+
+    def running(self, name: str) -> list[int]:
+        """The calls of a handler that have not come to their end."""
+        return [key for key, running in self._running.items() if running.entry.name == name]
+
+    def waits(self, name: str) -> bool:
+        """Whether a call of a handler waits for its release."""
+        return any(running.held and running.entry.name == name for running in self._running.values())
+
+    def release_all(self) -> None:
+        """Lets every call that waits go on."""
+        for running in [running for running in self._running.values() if running.held]:
+            running.held = False
+            self._run(running)
+
     def begun(self, key: int, task: str | None) -> None:
         """A call that wanted to be a task is one, or goes on without."""
         if running := self._running.get(key):
@@ -170,6 +189,8 @@ class Host:
                 level, logger, data = operand
                 logger = None if logger is None else str(logger)
                 self._door.do("log", call.key, LEVELS.index(level), logger, write(data))
+            elif verb == "closeStream":
+                self._door.do("close_stream", call.key)
             elif verb == "notify":
                 params = write(operand["params"]) if "params" in operand else None
                 self._door.do("notify", call.key, str(operand["method"]), params)

@@ -17,7 +17,7 @@ from script import Script
 from vectors.pattern import Mismatch
 from vectors.plan import CAPABLE, FOLDER, cases, read
 
-# Those in http/ go over HTTP, which this runner does not speak.
+# Those in http/ are run by test_vectors_http.py.
 FILES = {
     path.relative_to(FOLDER).with_suffix("").as_posix(): path
     for path in sorted(FOLDER.glob("*/*.json"))

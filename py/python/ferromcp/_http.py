@@ -64,6 +64,10 @@ class HttpOptions(HttpConfig, total=False):
     """The address or name to listen on."""
     port: int
     """0 for any that is free."""
+    tls_cert_file: str | None
+    """A file with the certificate and those that lead to a trusted one, in PEM: the listener speaks TLS."""
+    tls_key_file: str | None
+    """A file with the certificate's private key, in PEM."""
     max_connections: int
     """Connections at once."""
     header_timeout_ms: int

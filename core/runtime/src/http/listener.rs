@@ -20,8 +20,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
 
 /// How long to wait when no connection can be accepted, mostly because there are too many. 50 ms.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
@@ -52,13 +53,20 @@ fn bind_address(address: SocketAddr) -> io::Result<TcpListener> {
 struct Shared {
     endpoint: Arc<Endpoint>,
     builder: Builder<TokioExecutor>,
+    tls: Option<TlsAcceptor>,
     header_timeout: Duration,
     body_timeout: Duration,
     ending: watch::Receiver<bool>,
 }
 
 /// Begins to accept connections.
-pub(super) fn listen(reactor: &Arc<Reactor>, listener: TcpListener, endpoint: &Arc<Endpoint>, options: &HttpOptions) {
+pub(super) fn listen(
+    reactor: &Arc<Reactor>,
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    endpoint: &Arc<Endpoint>,
+    options: &HttpOptions,
+) {
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(options.header_timeout).max_buf_size(64 << 10);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(1_024).keep_alive_interval(options.header_timeout);
@@ -66,6 +74,7 @@ pub(super) fn listen(reactor: &Arc<Reactor>, listener: TcpListener, endpoint: &A
     let shared = Arc::new(Shared {
         endpoint: Arc::clone(endpoint),
         builder,
+        tls,
         header_timeout: options.header_timeout,
         body_timeout: options.body_timeout,
         ending: ending.clone(),
@@ -84,7 +93,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, room: Arc<Semaphore>
                     let _ = stream.set_nodelay(true);
                     let shared = Arc::clone(&shared);
                     tokio::spawn(async move {
-                        serve_connection(&shared, TokioIo::new(stream)).await;
+                        serve_stream(&shared, stream).await;
                         drop(permit);
                     });
                 }
@@ -107,6 +116,14 @@ async fn either(first: impl Future<Output = ()>, second: impl Future<Output = ()
         Poll::Pending => second.as_mut().poll(context),
     })
     .await;
+}
+
+async fn serve_stream(shared: &Arc<Shared>, stream: TcpStream) {
+    let Some(tls) = &shared.tls else { return serve_connection(shared, TokioIo::new(stream)).await };
+    // Who can't shake hands, or takes too long, is not served.
+    if let Ok(Ok(stream)) = tokio::time::timeout(shared.header_timeout, tls.accept(stream)).await {
+        serve_connection(shared, TokioIo::new(stream)).await;
+    }
 }
 
 async fn serve_connection(shared: &Arc<Shared>, io: impl hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static) {

@@ -10,6 +10,7 @@ mod exchange;
 mod listener;
 mod options;
 mod reactor;
+mod tls;
 
 pub use exchange::Exchange;
 pub use options::HttpOptions;
@@ -90,6 +91,7 @@ pub fn start_http(
     http: HttpOptions,
     options: ServeOptions,
 ) -> Result<Serving, Error> {
+    let tls = tls::acceptor(&http)?;
     let reactor = Arc::new(Reactor::new()?);
     let listener = listener::bind(&reactor, &http.host, http.port)?;
     let address = listener.local_addr()?;
@@ -101,10 +103,11 @@ pub fn start_http(
     }
     let carrier = Carrier::Http(Box::new(engine), Some(Arc::clone(&reactor)));
     let serving = Serving::start(server, host, carrier, &options, Some((address, http.shutdown)))?;
-    listener::listen(&reactor, listener, serving.endpoint(), &http);
+    listener::listen(&reactor, listener, tls, serving.endpoint(), &http);
     if http.announce {
         let path = http.config.path.as_deref().unwrap_or("/");
-        crate::debug::write_stderr(format!("Listening on http://{address}{path}\n").as_bytes());
+        let scheme = if http.tls_cert_file.is_some() { "https" } else { "http" };
+        crate::debug::write_stderr(format!("Listening on {scheme}://{address}{path}\n").as_bytes());
     }
     Ok(serving)
 }

@@ -14,6 +14,11 @@ pub struct HttpOptions {
     pub host: String,
     /// The port; 0 for any that is free. 8000.
     pub port: u16,
+    /// A file with the server's certificate, and those that lead to one which clients trust, in PEM. With it and the key the
+    /// listener speaks TLS (1.2 and 1.3), and HTTP/2 where the client wants it.
+    pub tls_cert_file: Option<String>,
+    /// A file with the private key of that certificate, in PEM.
+    pub tls_key_file: Option<String>,
     /// Connections at once; further ones wait to be accepted. 20,000: what one process may usually open.
     pub max_connections: usize,
     /// How long a connection may take to send a request's head, and may be idle before it. 60 s.
@@ -33,6 +38,8 @@ impl Default for HttpOptions {
         Self {
             host: "127.0.0.1".into(),
             port: 8000,
+            tls_cert_file: None,
+            tls_key_file: None,
             max_connections: 20_000,
             header_timeout: Duration::from_secs(60),
             body_timeout: Duration::from_secs(30),
@@ -49,6 +56,8 @@ impl Default for HttpOptions {
 struct Listener {
     host: String,
     port: u16,
+    tls_cert_file: Option<String>,
+    tls_key_file: Option<String>,
     max_connections: usize,
     header_timeout_ms: u64,
     body_timeout_ms: u64,
@@ -56,7 +65,17 @@ struct Listener {
     announce: bool,
 }
 
-const OWN: [&str; 7] = ["host", "port", "maxConnections", "headerTimeoutMs", "bodyTimeoutMs", "shutdownMs", "announce"];
+const OWN: [&str; 9] = [
+    "host",
+    "port",
+    "tlsCertFile",
+    "tlsKeyFile",
+    "maxConnections",
+    "headerTimeoutMs",
+    "bodyTimeoutMs",
+    "shutdownMs",
+    "announce",
+];
 
 impl Default for Listener {
     fn default() -> Self {
@@ -65,6 +84,8 @@ impl Default for Listener {
         Self {
             host: options.host,
             port: options.port,
+            tls_cert_file: options.tls_cert_file,
+            tls_key_file: options.tls_key_file,
             max_connections: options.max_connections,
             header_timeout_ms: ms(options.header_timeout),
             body_timeout_ms: ms(options.body_timeout),
@@ -89,6 +110,8 @@ impl HttpOptions {
         Ok(Self {
             host: own.host,
             port: own.port,
+            tls_cert_file: own.tls_cert_file,
+            tls_key_file: own.tls_key_file,
             max_connections: own.max_connections.max(1),
             header_timeout: Duration::from_millis(own.header_timeout_ms),
             body_timeout: Duration::from_millis(own.body_timeout_ms),
