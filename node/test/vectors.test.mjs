@@ -12,7 +12,7 @@ import { Script } from './vectors/script.mjs';
 import { Num, parse, Str, write } from './vectors/text.mjs';
 
 const NAMES = readdirSync(FOLDER, { withFileTypes: true })
-  // Those in http/ go over HTTP, which this runner does not speak.
+  // Those in http/ are run by vectorshttp.test.mjs.
   .filter((entry) => entry.isDirectory() && entry.name !== 'http')
   .flatMap(({ name }) => readdirSync(new URL(name, FOLDER)).map((file) => `${name}/${file.replace(/\.json$/, '')}`))
   .sort();

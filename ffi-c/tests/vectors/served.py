@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from door import KINDS, Answers, Call, Door, Unasked
+from door import KINDS, Answers, Call, Door, Unasked, text_of
 from host import Host
 from vectors.text import write
 
@@ -69,9 +69,11 @@ class Served:
             called, self._host.called = self._host.called, []
         return called
 
-    def take_cancelled(self, name: str) -> None:
+    def take_cancelled(self, name: str, reason: str | None) -> None:
         """A call of this handler says that nobody waits for it."""
-        self._await(lambda: self._is_cancelled(name), f"no call of {name} is told of a cancellation")
+        self._await(lambda: bool(self._reasons(name)), f"no call of {name} is told of a cancellation")
+        told = self._reasons(name)
+        assert reason is None or reason in told, f"the reason was {told}"
 
     def change(self, operand: dict[str, Any]) -> None:
         """Adds and removes entries."""
@@ -104,8 +106,11 @@ class Served:
                 self._failures.append(failure)
                 return
 
-    def _is_cancelled(self, name: str) -> bool:
-        return any(self._door.do("cancelled", key)[0] == "1" for key in self._host.running(name))
+    def _reasons(self, name: str) -> list[str | None]:
+        """Why nobody waits for calls of this handler any more."""
+        with self._lock:
+            told = [self._door.do("cancelled", key) for key in self._host.running(name)]
+        return [text_of(reason) for cancelled, reason in told if cancelled == "1"]
 
     def _await(self, condition: Callable[[], bool], failure: str) -> None:
         end = time.monotonic() + DEADLINE

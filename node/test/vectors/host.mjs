@@ -11,7 +11,7 @@ import { plain, write } from './text.mjs';
 /** Milliseconds for anything that is waited for. Only a test that fails waits for so long. */
 export const DEADLINE = 10_000;
 
-const ASIDE = new Set(['log', 'notify', 'progress']);
+const ASIDE = new Set(['closeStream', 'log', 'notify', 'progress']);
 const failed = (text) => ({ content: [{ type: 'text', text }], isError: true });
 
 /** What the functions of one server have seen, and those of them that wait. */
@@ -213,6 +213,8 @@ function aside(verb, operand, context) {
   } else if (verb === 'log') {
     const [level, logger, data] = plain(operand);
     context.log(level, data, logger ?? undefined);
+  } else if (verb === 'closeStream') {
+    context.closeSSEStream();
   } else {
     const { method, params } = plain(operand);
     context.notify(method, params);

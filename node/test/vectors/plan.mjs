@@ -49,7 +49,7 @@ export const STEP_SKIP = {
   reason: 'the runner does not hold the reason of a cancellation against anything',
 };
 
-const MEMBERS = new Set(['name', 'about', 'requirements', 'needs', 'server', 'each', 'steps']);
+const MEMBERS = new Set(['name', 'about', 'requirements', 'needs', 'server', 'http', 'each', 'steps']);
 
 // What the runners of this door can do beyond the plain format, by the names that a vector's `needs` has.
 const ABLE = new Set(['ask', 'tasks']);
@@ -96,6 +96,12 @@ export function vectorSkip(name, vector) {
     if (steps.some((step) => (step.get('on')?.text ?? '1') !== '1')) return 'connections';
   }
   return name === 'jsonrpc/numbers-untouched' ? 'spelling' : undefined;
+}
+
+/** Why this vector does not run over HTTP by a carrier, if it does not. Who a client is, `principals`, some find out. */
+export function webSkip(vector, principals) {
+  if (needs(vector).some((need) => !ABLE.has(need) && !(principals && need === 'principals'))) return 'needs';
+  return [...vector.get('http').keys()].some((name) => name.endsWith('Ms')) ? 'clock' : undefined;
 }
 
 /** Why this step does not run, if so. Of a cancellation only the reason is left out. */

@@ -9,7 +9,7 @@ import { MODERN, stepSkip } from './plan.mjs';
 import { parse, plain, shorten, Str, write } from './text.mjs';
 
 // So long, in milliseconds, a silence is listened to where no request can prove it, or a change is due.
-const SILENCE = COALESCE_MS + 10;
+export const SILENCE = COALESCE_MS + 10;
 
 const any = new Map([['$any', true]]);
 
@@ -184,16 +184,7 @@ export class Script {
       else this.#connection.lose();
     },
     transmit: (operand) => this.#hold(operand),
-    error: (operand) => {
-      const error = new Map([
-        ['code', operand.get('code') ?? any],
-        ['message', operand.get('message') ?? new Map([['$line', true]])],
-        ['data', operand.get('data') ?? new Map([['$optional', any]])],
-      ]);
-      const pattern = new Map([['jsonrpc', new Str('2.0')], ['error', error]]);
-      if (operand.has('id')) pattern.set('id', operand.get('id'));
-      return this.#hold(pattern);
-    },
+    error: (operand) => this.#hold(errorPattern(operand)),
     transmitAll: async (operand) => {
       const messages = [];
       while (messages.length < operand.length) messages.push(await this.#message());
@@ -248,7 +239,19 @@ export class Script {
   };
 }
 
+/** The pattern of an error response that a step describes. */
+export function errorPattern(operand) {
+  const error = new Map([
+    ['code', operand.get('code') ?? any],
+    ['message', operand.get('message') ?? new Map([['$line', true]])],
+    ['data', operand.get('data') ?? new Map([['$optional', any]])],
+  ]);
+  const pattern = new Map([['jsonrpc', new Str('2.0')], ['error', error]]);
+  if (operand.has('id')) pattern.set('id', operand.get('id'));
+  return pattern;
+}
+
 /** Lets the loop do what is due on it: an answer is sent some turns after its function's end. */
-async function turn() {
+export async function turn() {
   for (let count = 0; count < 4; count++) await new Promise((resolve) => setImmediate(resolve));
 }
