@@ -65,7 +65,7 @@ class Connection:
         try:
             self.socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
-            self.ended = self.ended or not select.select([self.socket], [], [], 0)[0]
+            self.ended = self.ended or not self.readable(0)
 
     def send_cut(self, data: bytes, size: int) -> None:
         """Writes `data` in pieces of `size` bytes, each a segment of its own."""
@@ -74,12 +74,19 @@ class Connection:
 
     # Reading.
 
+    def readable(self, seconds: float) -> bool:
+        """Whether there is something to read within that time, be it the end."""
+        # `select` knows no descriptor beyond 1023, and some tests open a thousand connections.
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
     def take(self, end: float, most: int = CHUNK) -> bool:
         """Takes in what is there until `end` on the clock; False once the peer has hung up."""
         if self.ended:
             return False
         left = end - time.monotonic()
-        if left <= 0 or not select.select([self.socket], [], [], left)[0]:
+        if left <= 0 or not self.readable(left):
             raise Silence("the server said nothing in time")
         try:
             chunk = self.socket.recv(most)

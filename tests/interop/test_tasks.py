@@ -1,4 +1,4 @@
-"""The example with tasks, and the official Python client, second generation, with an extension for tasks.
+"""The examples with tasks, and the official Python client, second generation, with an extension for tasks.
 
 That client knows no tasks by itself, but takes result types of extensions: what is tried here is that ours is
 one that it can take, and that what follows is found by its own requests.
@@ -19,7 +19,13 @@ from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from plan import MODES
 from test_official_clients import ROOT
 
-SERVER = ROOT / "examples" / "python" / "tasks.py"
+BUILT = ROOT / "target" / "c-tests" / "fixture" / "examples"
+# Each takes the file of its tasks.
+SERVERS = {
+    "python": [sys.executable, str(ROOT / "examples" / "python" / "tasks.py")],
+    "c": [str(BUILT / "c_tasks")],
+    "cpp": [str(BUILT / "cpp_tasks")],
+}
 
 
 class Task(mcp_types.Result):
@@ -67,10 +73,13 @@ class Tasks(ClientExtension):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_task_is_taken_for_an_answer(mode: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("language", SERVERS)
+def test_a_task_is_taken_for_an_answer(language: str, mode: str, tmp_path: Path) -> None:
+    command, *arguments = [*SERVERS[language], str(tmp_path / "tasks.db")]
+
     async def visit() -> tuple[list[str], list[Task]]:
         tasks = Tasks()
-        server = StdioServerParameters(command=sys.executable, args=[str(SERVER), str(tmp_path / "tasks.db")])
+        server = StdioServerParameters(command=command, args=arguments)
         async with Client(server, mode=mode, read_timeout_seconds=20, extensions=[tasks]) as client:
             results = [await client.call_tool("count", {"to": to}) for to in (100, 101)]
         return [result.content[0].text for result in results], tasks.taken
