@@ -4,7 +4,7 @@
 //! make it send another `Host` or `Origin` than that name. So local names and addresses are safe, and names have to be known.
 
 use super::HttpConfig;
-use std::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr};
 
 /// Who may come in.
 #[derive(Debug, Default)]
