@@ -74,12 +74,14 @@ SOURCE = """
 
     @server.tool(task="optional")
     def sync_wait(ctx: Context, path: str) -> str:
+        Path(path).touch()
         until(lambda: ctx.cancelled)
         Path(path).write_text(str(ctx.cancel_reason))
         return "too late"
 
     @server.tool(task="optional")
     async def async_wait(ctx: Context, path: str) -> str:
+        Path(path).touch()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -132,6 +134,14 @@ def until(client: Client, task: str, *statuses: str) -> Message:
         if found["status"] in statuses:
             return found
         assert time.monotonic() < end, found
+        time.sleep(0.01)
+
+
+def begun(path: Path) -> None:
+    """Waits until the tool is at work: a task that is cancelled before that never enters it."""
+    end = time.monotonic() + DEADLINE
+    while not path.exists():
+        assert time.monotonic() < end
         time.sleep(0.01)
 
 
@@ -241,7 +251,7 @@ def test_cancelling_reaches_the_tool(serve: Serve, tmp_path: Path, era: str, kin
     client = client_of(serve(SOURCE), era)
     path = tmp_path / "reason"
     task = begin(client, f"{kind}_wait", path=str(path))["taskId"]
-    until(client, task, "working")
+    begun(path)
     answer = client.peer.answer(client.begin("tasks/cancel", taskId=task))
     assert "result" in answer, answer
     assert until(client, task, *DONE)["status"] == "cancelled"
@@ -371,6 +381,7 @@ def test_processes_share_a_store(serve: Serve, tmp_path: Path, redis: str, era: 
     assert text_of(result_of(second, task)) == "shared True"
     path = tmp_path / "reason"
     task = begin(first, f"{kind}_wait", path=str(path))["taskId"]
+    begun(path)
     assert "result" in second.peer.answer(second.begin("tasks/cancel", taskId=task))
     assert until(first, task, *DONE)["status"] == "cancelled"
     assert first.peer.finish() == 0
