@@ -42,7 +42,9 @@ impl Peer {
                 Output::Transmit { stream, lane, sent, bytes } => {
                     self.http.take(&mut self.server, stream, lane, sent, bytes, self.now);
                 }
-                Output::Unanswered { stream, lane } => self.http.take_unanswered(stream, lane),
+                Output::Unanswered { stream, lane } => {
+                    self.http.take_unanswered(&mut self.server, stream, lane, self.now);
+                }
                 Output::Event(Event::Call(call)) => self.calls.push_back(call),
                 Output::Event(Event::Cancelled { key, .. }) => self.cancelled.push(key),
                 Output::Event(_) => {}
@@ -411,6 +413,19 @@ fn without_sessions_each_legacy_request_stands_for_itself() {
     }
     assert_eq!(peer.status("POST", &[("MCP-Protocol-Version", "1999-01-01"), ("Mcp-Session-Id", "x")], CALL), 400);
     assert_eq!(peer.http.counts(), NOTHING);
+}
+
+#[test]
+fn requests_that_stand_for_themselves_leave_nothing() {
+    let mut peer = Peer::new(HttpConfig { sessions: false, ..HttpConfig::default() });
+    let batch = format!("[{INITIALIZED}]");
+    let own = [("MCP-Protocol-Version", "2025-06-18")];
+    // 2025-03-26 has batches, which is what a client without the header is taken for; later revisions have none.
+    assert_eq!(peer.status("POST", &[], &batch), 202);
+    assert_eq!(peer.status("POST", &own, &batch), 400);
+    assert_eq!(peer.status("POST", &own, INITIALIZED), 202);
+    assert_eq!(peer.http.counts(), NOTHING);
+    assert!(peer.server.legacy_streams().is_empty());
 }
 
 #[test]

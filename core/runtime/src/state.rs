@@ -192,7 +192,7 @@ impl State {
                 }
                 Output::Unanswered { stream, lane } => {
                     if let Some(net) = &mut self.net {
-                        net.http.take_unanswered(stream, lane);
+                        net.http.take_unanswered(&mut self.server, stream, lane, now_us / 1_000);
                     }
                 }
                 Output::Event(Event::Call(call)) => self.calls.push_back(call),

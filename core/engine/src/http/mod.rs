@@ -125,11 +125,6 @@ impl Http {
         &self.config
     }
 
-    /// Says what is listened on, where that is known only now.
-    pub fn set_bound(&mut self, bound: &str) {
-        self.guard = Guard::new(&self.config, Some(bound));
-    }
-
     /// Lets one more name be used, besides those of the configuration.
     pub fn allow_host(&mut self, host: &str) {
         self.guard.allow_host(host);
@@ -163,6 +158,8 @@ impl Http {
             (admit::Target::OldMessages, _) => self.post_old(server, head, body, now),
         };
         if let Err(response) = served {
+            // What is refused leaves nothing behind.
+            self.gone_stream(server, id, now);
             self.respond(id, response);
         }
         id
@@ -233,9 +230,13 @@ impl Http {
     }
 
     /// Takes [`Output::Unanswered`](crate::Output::Unanswered).
-    pub fn take_unanswered(&mut self, stream: StreamId, lane: u32) {
+    pub fn take_unanswered(&mut self, server: &mut Server, stream: StreamId, lane: u32, now: Millis) {
         match self.owners.get(&stream) {
-            Some(Owner::Exchange(id)) => self.end_unanswered(*id),
+            Some(Owner::Exchange(id)) => {
+                let id = *id;
+                self.gone_stream(server, id, now);
+                self.end_unanswered(id);
+            }
             Some(Owner::Session(key)) => self.end_lane(*key, lane),
             None => {}
         }

@@ -77,13 +77,13 @@ impl Http {
             let error = PeerError::new(code::HEADER_MISMATCH, format!("Header mismatch: {reason}"));
             Response::error(400, Some(message.id), &error)
         })?;
+        // Whoever listens is told of changes, whatever it accepts.
+        let listens = message.method == "subscriptions/listen";
         if let Some(exchange) = self.exchanges.get_mut(&id) {
             exchange.modern = true;
             exchange.is_request = true;
-            exchange.of_changes = message.method == "subscriptions/listen";
+            exchange.of_changes = listens;
         }
-        // Whoever listens is told of changes, whatever it accepts.
-        let listens = message.method == "subscriptions/listen";
         let stream = self.enter_own(server, head, id);
         let answer_only = !listens && (self.config.json_response || self.is_answer_only(id));
         if !answer_only {
@@ -131,11 +131,8 @@ impl Http {
         }
         server.handle_message(stream, message, via, now);
         if !waits {
+            self.gone_stream(server, id, now);
             self.end_unanswered(id);
-            if self.owners.get(&stream).is_some_and(|owner| matches!(owner, Owner::Exchange(_))) {
-                self.owners.remove(&stream);
-                server.retire(stream);
-            }
         }
         Ok(())
     }

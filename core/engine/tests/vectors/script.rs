@@ -343,7 +343,7 @@ impl Script {
                 },
                 Output::Unanswered { stream, lane } => {
                     if let Some(web) = &mut self.web {
-                        web.http.take_unanswered(stream, lane);
+                        web.http.take_unanswered(&mut self.server, stream, lane, self.now);
                     }
                 }
                 Output::Event(event) => self.handle(event)?,
